@@ -1,9 +1,9 @@
-"""Gives every patch of corpus/ and of tests/fixtures/fix/ to independent readers of the files that it edits.
+"""Gives every patch of corpus/ and of tests/fixtures/fix/ to independent parsers of the files that it edits.
 
-usage: accept.py OOMDOC WHEELS. The diffs of `oomdoc analyze --format json` are applied by `git apply` to a copy of the case. Then
-DeepSpeed's own parser must accept a JSON, PyYAML and tomllib must see the knob and its partners changed and nothing else, and
-argparse, built from rules/knobs/, in a launch script; and the framework's own parser (parsers.py) must refuse nothing that it
-took before. Exits with 1 and says which patch, where one of them does not.
+usage: accept.py OOMDOC WHEELS. `git apply` applies the diffs of `oomdoc analyze --format json` to a copy of the case. Then DeepSpeed's
+own parser must accept an edited JSON file; PyYAML and tomllib, or for a launch script an argparse parser built from rules/knobs/, must
+see the knob and its companions changed and nothing else; and the framework's own parser (parsers.py) must not refuse anything new. Exits
+with 1 and lists the patches that fail.
 """
 
 import argparse
@@ -29,11 +29,11 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def deepspeed_parser():
-    """A function from a configuration and a number of ranks to DeepSpeed's view of it; it raises what DeepSpeed raises."""
+    """A function that parses a configuration for a number of ranks as DeepSpeed does, and raises DeepSpeed's errors."""
     with contextlib.redirect_stdout(io.StringIO()):
         import deepspeed
         from deepspeed.runtime.config import DeepSpeedConfig
-    # It asks for its rank first and, where nobody answers, takes one rank for all of them.
+    # DeepSpeed asks for its rank first; without a process group it assumes that there is only one rank.
     deepspeed.comm.get_rank = lambda group=None: 0
 
     def parse(config, ranks):
@@ -41,7 +41,7 @@ def deepspeed_parser():
             def get_data_parallel_world_size(self):
                 return ranks
 
-        # What transformers or the user's script fills in before DeepSpeed sees it.
+        # Replace the values that transformers or the user's script fills in before DeepSpeed reads the file.
         batch = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
         config = {key: value for key, value in config.items() if not (key in batch and value == "auto")}
         if not any(key in config for key in batch[:2]):
@@ -53,7 +53,7 @@ def deepspeed_parser():
 
 
 def ranks_of(parse, config):
-    """The first number of ranks for which `config` is right as it stands."""
+    """The smallest number of ranks for which `config` is valid as it is."""
     for ranks in range(1, 129):
         with contextlib.suppress(Exception):
             parse(config, ranks)
@@ -62,7 +62,7 @@ def ranks_of(parse, config):
 
 
 def flat(value, path=""):
-    """A tree as a dictionary of its leaves."""
+    """The leaves of a tree by their paths."""
     if isinstance(value, dict) and value:
         return {key: leaf for name, below in value.items() for key, leaf in flat(below, f"{path}.{name}").items()}
     if isinstance(value, list) and value:
@@ -71,7 +71,7 @@ def flat(value, path=""):
 
 
 def documents(text):
-    """A YAML file, or the list of those that it holds."""
+    """The document in a YAML file, or the list of them if there are several."""
     found = list(yaml.safe_load_all(text))
     return found[0] if len(found) == 1 else found
 
@@ -83,7 +83,9 @@ def knobs():
 
 
 def options():
-    """An argument parser of every option in rules/knobs/. One framework's switch takes a value in another one."""
+    """An argument parser with every option in rules/knobs/. A switch of one framework may take a value in another, so every value is
+    optional.
+    """
     names = {name for knob in knobs() for row in knob["spelling"] for name in [row["name"], *row.get("also", [])]}
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     for name in sorted(name for name in names if re.fullmatch(r"--[\w.-]+", name)):
@@ -93,7 +95,7 @@ def options():
 
 @functools.cache
 def sections():
-    """The keys that a knob writes besides itself, where nothing of it is set: by the knob's names."""
+    """By each name of a knob, the further keys it writes if its section does not exist yet."""
     keys = lambda knob: [key for key, _ in knob.get("section", {}).get("keys", [])]
     return {row["name"]: keys(knob) for knob in knobs() for row in knob["spelling"] if keys(knob)}
 
@@ -104,7 +106,7 @@ def is_of_section(key, keys):
 
 
 def script_settings(text, parser):
-    """What a launch script sets: options as argparse reads them, overrides, the environment, the scheduler's directives."""
+    """The settings in a launch script: options as argparse reads them, overrides, environment variables, and the scheduler's directives."""
     settings = {f"#{match[1]}": match[2] for match in re.finditer(r"(?m)^#SBATCH\s+(--[\w-]+)[= ](\S+)", text)}
     joined = re.sub(r"\\\n", " ", text)
     for line in joined.splitlines():
@@ -132,7 +134,7 @@ def is_knob(key, knob):
 
 
 def fault(parse, parser, path, before, after, patch, wheels):
-    """What an independent reader has against a patch, or nothing; and whether the framework's own parser was asked."""
+    """What is wrong with a patch according to an independent parser, or nothing; and whether the framework's own parser was asked."""
     if path.suffix == ".json":
         old, new = json.loads(before), json.loads(after)
         ranks = ranks_of(parse, old)
@@ -160,16 +162,18 @@ def fault(parse, parser, path, before, after, patch, wheels):
 
 
 def cases():
-    """Every folder with logs, and perhaps with what the job was launched with."""
+    """Every case: a folder with logs, and possibly with the job's configuration."""
     yield from sorted(path.parent for path in (ROOT / "corpus").glob("*/expected.toml"))
     yield from sorted(path for path in (ROOT / "tests/fixtures/fix").iterdir() if path.is_dir())
 
 
 def judged(folder, patch, check):
-    """What is wrong with a patch of the case copied to `folder`, which is left as it was; and whether its framework was asked."""
+    """What is wrong with a patch of the case copied to `folder`, and whether the framework's own parser was asked. The folder is
+    restored afterwards.
+    """
     files = sorted({Path(folder) / name for name in re.findall(r"(?m)^\+\+\+ b/(.+)$", patch["diff"])})
     before = {file: file.read_text() for file in files}
-    # Without the folder's history git must not look for a repository above it.
+    # Keep git from finding a repository above the folder.
     environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder)}
     git = ["git", "apply", "-p1", "--unidiff-zero", "-"]
     applied = subprocess.run(git, cwd=folder, env=environment, input=patch["diff"].encode(), capture_output=True)
@@ -182,7 +186,7 @@ def judged(folder, patch, check):
 
 
 def reported(oomdoc, root, case):
-    """A copy of `case` in a folder below `root`, and what `oomdoc` says of it."""
+    """Copies `case` to a folder below `root` and analyses it there."""
     folder = tempfile.mkdtemp(dir=root)
     shutil.copytree(case, Path(folder) / case.name)
     command = [oomdoc, "analyze", "--no-save", "--format", "json", case.name]
@@ -192,14 +196,14 @@ def reported(oomdoc, root, case):
 def main():
     oomdoc, wheels = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2])
     sys.path.append(str(wheels / "parsers"))
-    # They take a while to load: meanwhile the others are asked.
+    # These parsers take a while to load, so start them first.
     for framework in ("megatron", "sglang", "torchtitan", "vllm"):
         parsers.process(framework, wheels)
     parse, parser = deepspeed_parser(), options()
     check = lambda file, before, after, patch: fault(parse, parser, file, before, after, patch, wheels)
     accepted, asked, refused = {}, 0, []
     with tempfile.TemporaryDirectory() as root, ThreadPoolExecutor(os.cpu_count()) as pool:
-        # While one is judged the next are analysed.
+        # While one report is judged, the next cases are analysed.
         for folder, report in pool.map(lambda case: reported(oomdoc, Path(root), case), list(cases())):
             diagnoses = [diagnosis for incident in report["incidents"] for diagnosis in incident["diagnoses"]]
             patches = {patch["diff"]: patch for diagnosis in diagnoses for patch in diagnosis["patches"] if patch["diff"]}
@@ -214,7 +218,7 @@ def main():
     counts = ", ".join(f"{count} {suffix}" for suffix, count in sorted(accepted.items()))
     print(f"acceptance: {counts} accepted, {asked} of all by the framework's own parser")
     print(*refused, sep="\n")
-    # Nothing to try is no success.
+    # If there was nothing to try, the run has failed.
     is_tried = all(accepted.get(suffix) for suffix in (".json", ".sh", ".toml", ".yaml")) and asked
     sys.exit(1 if refused or not is_tried else 0)
 

@@ -1,9 +1,9 @@
-"""Reads the HTML reports of corpus/ in headless Chromium, spoken to through a pipe in its DevTools protocol.
+"""Reads the HTML reports of corpus/ in headless Chromium, controlled through a pipe with the DevTools protocol.
 
-usage: browser.py OOMDOC CHROMIUM [--screenshots]. Of each case, in light and in dark: each source that was printed twice has a plot
-whose highest point is the JSON report's peak; each copy button copies a diff of the JSON report, through the clipboard and where that
-is refused; nothing is wider than a narrow screen; the console has no error; nothing but the file is asked for. A page on which all
-of that is wrong comes first: each check must find it. Exits with 1 and says what is wrong where.
+usage: browser.py OOMDOC CHROMIUM [--screenshots]. Checks for each case, in light and in dark: each source with at least two points has a
+plot whose highest point is the JSON report's peak; each copy button copies a diff of the JSON report, with the clipboard allowed and
+refused; nothing is wider than a narrow screen; the console has no error; nothing but the file is requested. First comes a page on which
+all of that is wrong: each check must notice. Exits with 1 and says what is wrong where.
 """
 
 import argparse
@@ -27,11 +27,11 @@ CASES = [
     "easyr1-7b-vl-offload",
     "ring-attention-broadcast",
 ]
-# The page in docs/, as high as shows its plot.
+# The page shown in docs/, with a height that includes its plot.
 SHOWN, HEIGHT = "llama3-8b-optimizer-step", 2240
 WIDE, NARROW = 1024, 390
 PATIENCE = 20
-# As `is_host` in src/report/html/plot.rs.
+# Must match `is_host` in src/report/html/plot.rs.
 OF_DEVICE = {
     "requested",
     "gpu_total",
@@ -44,7 +44,7 @@ OF_DEVICE = {
     "kv_cache_available",
 }
 
-# What is drawn, in its own numbers: the heights of zero and of the scale's end, and each point with its words.
+# What is drawn, in the drawing's own coordinates: the heights of zero and of the scale's end, and each point with its text.
 PLOTS = """[...document.querySelectorAll("svg[data-peak]")].map(svg => ({
   series: svg.closest("figure").querySelector("figcaption b").textContent,
   limit: svg.dataset.limit === undefined ? null : Number(svg.dataset.limit),
@@ -56,7 +56,7 @@ PLOTS = """[...document.querySelectorAll("svg[data-peak]")].map(svg => ({
     drawn.points?.length === 1 || drawn.getBoundingClientRect().width > 0
     && getComputedStyle(drawn)[drawn.points ? "stroke" : "fill"] !== "none"),
 }))"""
-# The plots one at a time, as the selector chooses them; then all, to be measured.
+# Selects each plot in turn, then shows all of them for measuring.
 CHOOSE = """(() => {
   const wrong = [];
   for (const select of document.querySelectorAll(".plots > select")) {
@@ -76,7 +76,7 @@ CHOOSE = """(() => {
   }
   return wrong;
 })()"""
-# Elements that stick out on the right, less what lies in a box that scrolls by itself.
+# Elements that stick out on the right, except those in a box that scrolls.
 TOO_WIDE = """(() => {
   const scrolls = element => element !== document.documentElement && element !== document.body
     && ["auto", "scroll", "hidden"].includes(getComputedStyle(element).overflowX);
@@ -86,7 +86,7 @@ TOO_WIDE = """(() => {
   const page = document.scrollingElement.scrollWidth;
   return [...wide.map(element => element.outerHTML.slice(0, 120)), ...(page > WIDTH ? [`the page: ${page} px`] : [])];
 })()"""
-# The least contrast of words with what is behind them, as WCAG counts it, and the words.
+# The lowest contrast ratio (by WCAG) of a text with its background, and the text.
 CONTRAST = """(() => {
   const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
   const rgba = color => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1);
@@ -106,7 +106,7 @@ CONTRAST = """(() => {
   }
   return {least: rows.sort((a, b) => a[0] - b[0])[0], page: light(behind(document.body))};
 })()"""
-# Of each copy button, what the heading above it names.
+# For each copy button, the knob in the heading above it.
 KNOBS = """[...document.querySelectorAll("button.copy")].map(button => {
   let up = button.closest(".patch");
   while (up.tagName !== "H3") up = up.previousElementSibling;
@@ -121,20 +121,20 @@ BAD = """<!DOCTYPE html><title>bad</title><style>:root { color-scheme: light } b
 
 
 class Browser:
-    """Chromium with one page, spoken to in messages that end with a zero byte."""
+    """Chromium with one page; messages on its pipe end with a zero byte."""
 
     def __init__(self, chromium, folder):
         (theirs, self.to), (self.back, answers) = os.pipe(), os.pipe()
 
         def place():
-            # Descriptors 3 and 4 are what Chromium listens and answers on; ours may be one of these.
+            # Chromium listens on descriptor 3 and answers on 4; move ours out of the way first.
             first, second = os.dup(theirs), os.dup(answers)
             first, second = os.dup2(first, 20), os.dup2(second, 21)
             os.dup2(first, 3), os.dup2(second, 4)
 
         command = [chromium, "--headless=new", "--remote-debugging-pipe", f"--user-data-dir={folder}/profile"]
         command += ["--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run"]
-        # A container's root has no sandbox; the pages are our own.
+        # Chromium's sandbox does not work for root in a container; the pages are our own.
         command += ["--no-sandbox"] if os.getuid() == 0 else []
         errors = open(f"{folder}/errors", "w")
         self.errors = Path(errors.name)
@@ -186,11 +186,11 @@ class Browser:
         return answer["result"].get("value")
 
     def open(self, url):
-        """Until this very page is loaded: the end of what went before is not taken for it."""
+        """Opens `url` and waits until exactly this page is loaded, not one that was still loading before."""
         until, loader = time.monotonic() + PATIENCE, None
         while loader is None:
             answer = self.call("Page.navigate", url=url)
-            # What a click began may take this one's place; then it is asked for again.
+            # A click's own navigation may replace this one; then try again.
             loader = None if answer.get("errorText") else answer.get("loaderId")
             if loader is None and time.monotonic() > until:
                 raise TimeoutError(f"{url} does not open: {answer}")
@@ -211,9 +211,9 @@ class Browser:
         self.open(page.as_uri())
 
     def click(self, number):
-        """Clicks the copy button of that number as a hand does, and says what is copied then."""
+        """Clicks the copy button of that number with mouse events, and returns what is on the clipboard afterwards."""
         button = f"document.querySelectorAll('button.copy')[{number}]"
-        # By the prototype: a page's own may be told to refuse.
+        # Call the prototype's method, since the page's own may have been made to refuse.
         self.ask("Clipboard.prototype.writeText.call(navigator.clipboard, 'of before')")
         if self.ask("navigator.clipboard.readText()") != "of before":
             raise RuntimeError("this Chromium has no clipboard")
@@ -228,7 +228,7 @@ class Browser:
 
 
 def sources(report):
-    """Of each source of the first incident that makes a plot: its name, its points and its limits."""
+    """The name, the points and the limits of each source of the first incident that has a plot."""
     incident = report["incidents"][0]
     groups = {}
     for point in incident["timeline"]:
@@ -328,11 +328,11 @@ def main():
     given = parser.parse_args()
     oomdoc, begun, wrong = given.oomdoc.resolve(), time.monotonic(), []
     folder = Path(tempfile.mkdtemp(prefix="oomdoc-browser-"))
-    # The user's own history has no say.
+    # Keep the user's own history out of it.
     os.environ["OOMDOC_HOME"] = str(folder / "home")
     browser = Browser(given.chromium, folder)
     try:
-        # Pages of files share no origin that could be named.
+        # Granted for all origins, since pages of files have no origin that could be named.
         browser.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
         reports = {case: json.loads(rendered(oomdoc, case, "json")) for case in CASES}
         pages = {case: folder / f"{case}.html" for case in CASES}

@@ -1,4 +1,4 @@
-"""Real jobs that really run out of memory, or do not, under `oomdoc run`: what is said of each end, with and without the kernel's log.
+"""Runs jobs that really run out of memory, or do not, under `oomdoc run`, and judges the reports with and without the kernel's log.
 
 `.ci/jobs.py OOMDOC PYTHON [NAME…]` as root: it makes cgroups and mounts. PYTHON has torch and Ray.
 """
@@ -15,7 +15,7 @@ import threading
 import time
 
 OOMDOC, PYTHON, *ONLY = sys.argv[1:]
-# How long the slow leak takes.
+# Seconds that the slow leak takes.
 SLOW = float(os.environ.get("OOMDOC_SLOW_LEAK", "45"))
 MIB = 1 << 20
 
@@ -29,7 +29,7 @@ MODEL = """
         print(f"step {number} loss {loss.item():.4f}", flush=True)
 """
 JOBS = {
-    # name: (script, limit of its cgroup in MiB, how it is run, what must be said)
+    # name: (script, limit of its cgroup in MiB, shell commands before it, expected report)
     "leak": (MODEL + """
     kept = []
     for number in range(100000):
@@ -122,7 +122,7 @@ def kernel_log():
 
 
 def kill_as_a_stranger(folder):
-    """Kills the job's Python once it has made some steps."""
+    """Kills the job's Python from outside once it has made some steps."""
     for _ in range(600):
         time.sleep(0.1)
         log = folder / "job.log"
@@ -135,7 +135,7 @@ def kill_as_a_stranger(folder):
 
 
 def run(name):
-    """Runs the job under `oomdoc run`; what is said of it without and with the kernel's log."""
+    """Runs the job under `oomdoc run` and judges the reports without and with the kernel's log."""
     script, limit, before, expected = JOBS[name]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -145,7 +145,7 @@ def run(name):
         env = dict(os.environ, OOMDOC_HOME=str(folder / "home"), OOMDOC_NO_CONFIG="1", OOMDOC_LANG="en")
         job = ["sh", "-c", f"{join}{before}exec {PYTHON} {folder}/train.py"]
         command = [OOMDOC, "run", "--log", "job.log", "--no-save", "--interval", "0.5", "--", *job]
-        # A /dev/shm of its own.
+        # The job gets a /dev/shm of its own.
         command = ["unshare", "-m", "--propagation", "private", *command]
         lines = len(kernel_log())
         stranger = threading.Thread(target=kill_as_a_stranger, args=[folder])
@@ -170,7 +170,7 @@ def run(name):
 
 
 def judge(report, expected, limit):
-    """What of `expected` the report says."""
+    """Which parts of `expected` the report gets right."""
     right = {"kind": report["verdict"] == expected["kind"]}
     told = report["verdict"]
     if "other" in expected:

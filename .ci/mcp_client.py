@@ -1,4 +1,4 @@
-"""Calls every tool of `oomdoc mcp` with the protocol's official Python SDK, which holds each result to the schema that was listed."""
+"""Calls every tool of `oomdoc mcp` with the protocol's official Python SDK, which validates each result against the listed schema."""
 
 import asyncio
 import json
@@ -15,12 +15,12 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamablehttp_client
 
 CASE = "corpus/llama3-8b-optimizer-step"
-# What no result is longer than, in bytes.
+# The most bytes of a result.
 MOST = 6 << 10
 
 
 class Wrong(Exception):
-    """Something is not as it should be."""
+    """A check failed."""
 
 
 def check(holds, words):
@@ -29,7 +29,7 @@ def check(holds, words):
 
 
 async def call(session, tool, **arguments):
-    """The result of a tool, which has one."""
+    """Calls a tool that must succeed, and returns its result."""
     done = await session.call_tool(tool, arguments, read_timeout_seconds=timedelta(minutes=10))
     text = done.content[0].text
     check(not done.isError, f"{tool}: {text}")
@@ -40,7 +40,7 @@ async def call(session, tool, **arguments):
 
 
 async def refused(session, tool, words, **arguments):
-    """That a tool says what is wrong."""
+    """Calls a tool that must fail with these words and a hint."""
     done = await session.call_tool(tool, arguments)
     text = done.content[0].text
     check(done.isError and words in text and "\nhint: " in text, f"{tool}: {text}")
@@ -132,7 +132,7 @@ async def main(oomdoc):
 
 
 def told(error):
-    """What went wrong first, in groups of errors."""
+    """The first leaf in groups of exceptions."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -1,9 +1,10 @@
-"""Uses the pages of `oomdoc serve` in headless Chromium as people do, and looks at each of them.
+"""Uses the pages of `oomdoc serve` in headless Chromium as people do, and checks how each of them looks.
 
-usage: pages.py OOMDOC CHROMIUM AXE [--upload MIB] [--screenshots]. Signs in, searches as one types, narrows by facets, walks by keys,
-resolves, reopens, notes, uploads a log of MIB with its progress and keeps it; then the same that works without a script without one.
-Each page in light and dark, wide and narrow: nothing sticks out, words can be read, axe finds nothing serious, the console is quiet,
-nothing but the server is asked. AXE is axe-core's file; without it (`-`) that check is left out. Exits with 1 and says what is wrong.
+usage: pages.py OOMDOC CHROMIUM AXE [--upload MIB] [--screenshots]. Signs in, searches by typing, narrows by facets, moves with the
+keyboard, resolves, reopens, notes, uploads a log of MIB MiB with progress and keeps it; then does without scripts what works without
+them. Each page is checked in light and dark, wide and narrow: nothing sticks out, text is readable, axe finds nothing serious, the
+console is quiet, and only the server is requested. AXE is axe-core's file; with `-` that check is skipped. Exits with 1 and says what is
+wrong.
 """
 
 import argparse
@@ -28,7 +29,7 @@ CASES = [
 ]  # fmt: skip
 UPLOADED = "llama3-8b-optimizer-step"
 WIDE, NARROW = 1280, 390
-# A server that reads a log of any size takes no more.
+# The most memory of a server that reads a log of any size.
 MOST_MIB = 400
 HOSTILE = '<img src="/x" onerror="console.error(1)"></textarea><script>console.error(2)</script>'
 SERIOUS = """axe.run(document, {resultTypes: ["violations"]}).then(found => found.violations
@@ -50,14 +51,14 @@ class Pages(Browser):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def go(self, path):
-        # What a click began may still be on its way; it is let through, for its end would be thrown away.
+        # Wait for requests that a click started; otherwise navigating would cancel them.
         self.until("the page before", "document.readyState === 'complete'")
         self.note_quiet()
         self.open(self.origin + path)
         self.note_quiet()
 
     def note_quiet(self):
-        """What the console says, and requests that leave the server."""
+        """Records console messages, and requests to anything but the server."""
         for event in self.events:
             method, params = event.get("method"), event.get("params", {})
             if method == "Network.requestWillBeSent" and not params["request"]["url"].startswith((self.origin + "/", "data:,", "about:")):
@@ -66,20 +67,20 @@ class Pages(Browser):
                 self.wrong.append(f"throws {params['exceptionDetails'].get('exception', {}).get('description')}")
             if method == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
                 self.wrong.append(f"the console says {[each.get('value') for each in params['args']]}")
-            # What a status says is the test's own doing.
+            # Failed statuses are provoked by the tests themselves.
             if method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning") and params["entry"]["source"] != "network":
                 self.wrong.append(f"the console says {params['entry']['text']}")
         self.events.clear()
 
     def until(self, what, expression, patience=PATIENCE):
-        """Waits until something holds of a whole page, and says so where it does not."""
+        """Waits until an expression holds on a fully loaded page; fails with `what` otherwise."""
         end, said = time.monotonic() + patience, ""
         while True:
             try:
                 if found := self.ask(f"document.readyState === 'complete' && ({expression})"):
                     return found
             except RuntimeError as error:
-                # Between two pages there is none, or half of one, to be asked.
+                # During a navigation there may be no complete page to evaluate on.
                 said = error
             if time.monotonic() > end:
                 text = self.ask("document.body.innerText.slice(0, 600)")
@@ -100,7 +101,7 @@ class Pages(Browser):
         self.call("Input.insertText", text=words)
 
     def click(self, selector):
-        """As a hand does."""
+        """Clicks with mouse events, as a user does."""
         box = self.ask(f"""(() => {{ const it = document.querySelector({json.dumps(selector)});
             it.scrollIntoView({{block: "center"}}); return it.getBoundingClientRect().toJSON(); }})()""")
         where = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2, "button": "left", "clickCount": 1}
@@ -122,7 +123,7 @@ def run(oomdoc, home, *arguments, **more):
 
 
 def filled(oomdoc, home):
-    """A history: each case several times over the last weeks, on several nodes."""
+    """Fills a history with copies of each case, spread over the last weeks and several nodes."""
     for case in CASES:
         run(oomdoc, home, "analyze", f"corpus/{case}", "--brief")
     lines = run(oomdoc, home, "history", "export").splitlines()
@@ -147,7 +148,7 @@ def filled(oomdoc, home):
 
 
 def grown(folder, mib):
-    """A log of so many MiB that ends as the case does."""
+    """Writes a log of `mib` MiB that ends like the case."""
     log = folder / "large.log"
     filler = "".join(f"[2026-11-20 10:{n // 60 % 60:02}:{n % 60:02},000] step {n} loss {1 / (n + 1):.6f} lr 5e-06 tokens/s 11843.2\n" for n in range(20000)).encode()
     case = ROOT / "corpus" / UPLOADED
@@ -174,7 +175,7 @@ def searches(page, total):
     page.go("/")
     head = page.ask("document.querySelector('.list-head .count').textContent")
     assert head.split()[0] == str(total), head
-    # 50 a page, and the rest behind it.
+    # 50 on the first page, and the rest on the next one.
     rows = page.count(".list .row")
     page.ask("document.querySelector('.paging a[rel=next]').click()")
     page.until("the next page", "location.search.includes('cursor=')")
@@ -213,7 +214,7 @@ def narrows(page):
         page.click(link)
         page.until("it is chosen", "document.querySelector('.facets [aria-current]') !== null")
         found = page.ask("parseInt(document.querySelector('.list-head .count').textContent.replaceAll(',', ''))")
-        # `model` and the like ask for a part of a name.
+        # Clauses like `model:` match part of a name, so that more incidents may match than the facet counts.
         assert expected <= found <= before, (facets[number - 1], expected, found, before)
         page.click(".facets [aria-current]")
         page.until("it is chosen no more", "document.querySelector('.facets [aria-current]') === null && location.search === '?q=since:1y'")
@@ -255,7 +256,7 @@ def resolves(page):
     page.type("#assignee", "mei")
     page.click("form[action$='/assign'] button")
     page.until("the assignee", "document.querySelector('aside section').textContent.includes('mei')")
-    # Another site's page cannot do it: a form without what the session was given is refused.
+    # A cross-site request must fail: a form without the session's CSRF token is refused.
     status = page.ask(f"fetch('{address}/reopen', {{method: 'POST', body: new URLSearchParams({{csrf: 'x'}})}}).then(answer => answer.status)")
     assert status == 403, status
     return address
@@ -339,7 +340,7 @@ def without_script(page, address):
 
 
 def looks(page, paths, axe, schemes):
-    """What is wrong with how each page looks, in the schemes of each language."""
+    """Yields what is wrong with how each page looks, in each language's schemes."""
     for language in schemes:
         page.call("Network.setCookie", name="oomdoc_language", value=language, url=page.origin)
         for path in paths:

@@ -1,8 +1,9 @@
-"""The own parser of one framework, in a process of its own: their packages cannot all be loaded into one.
+"""Runs the parser of one framework in a process of its own, since not all of the packages can be imported into one process.
 
 usage: parser_process.py FRAMEWORK WHEELS. Each line of standard input is JSON: the words of a command line, or the text of a
-configuration. Each is answered with a line of JSON: what the framework has against it. Everything is what its package holds, but:
-Megatron-LM is given Python 3.12's `typing.override`, and vLLM, whose compiled kernels are not kept, is told that it runs on a CPU.
+configuration. Each is answered with a line of JSON: what the framework refuses. Everything comes from the framework's package, with two
+exceptions: Megatron-LM is given Python 3.12's `typing.override`, and vLLM, whose compiled kernels are not installed, is told that it
+runs on a CPU.
 """
 
 import argparse
@@ -67,14 +68,14 @@ def torchtitan():
 
 
 def easyr1():
-    """As its trainer makes its configuration; what its package loads besides is left out."""
+    """Makes the configuration as EasyR1's trainer does; its other modules are not imported."""
     import yaml
     from omegaconf import OmegaConf
 
     for name in ("verl", "verl.workers", *(f"verl.workers.{part}" for part in ("actor", "critic", "reward", "rollout"))):
         package = sys.modules[name] = types.ModuleType(name)
         package.__path__ = [os.path.join(os.environ["OOMDOC_EASYR1"], *name.split("."))]
-    # What their `__init__` takes from beside it.
+    # What the packages' `__init__` would import from these modules.
     for part in ("actor", "critic", "reward", "rollout"):
         config = importlib.import_module(f"verl.workers.{part}.config")
         vars(sys.modules[f"verl.workers.{part}"]).update(vars(config))
@@ -97,7 +98,7 @@ PARSERS = {maker.__name__: maker for maker in (megatron, sglang, vllm, torchtita
 def main():
     framework, wheels = sys.argv[1], Path(sys.argv[2])
     sys.path.append(str(wheels / f"parsers-{framework}"))
-    # What they print is no answer.
+    # Keep what they print out of the answers.
     with contextlib.redirect_stdout(io.StringIO()):
         complaints = PARSERS[framework]()
     for line in sys.stdin:

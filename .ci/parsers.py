@@ -1,10 +1,10 @@
-"""The frameworks' own parsers, asked what they have against a launch script or a configuration.
+"""Asks the frameworks' own parsers what they refuse in a launch script or a configuration.
 
-`complaints(file, text, wheels)` gives the options and keys that the framework of a file refuses. Scripts are run by bash in a folder
-where every launcher only writes down how it was called, so that variables, arrays and branches are bash's to expand. OpenRLHF's
-parser stands under `if __name__ == "__main__"` of its scripts: it is taken from there. Megatron-LM's, SGLang's, torchtitan's and vLLM's
-are asked in processes of their own (parser_process.py). `wheels` holds what was installed without its dependencies. EasyR1 and prime-rl
-are in no registry: EasyR1's is asked where $OOMDOC_EASYR1 is a checkout of it.
+`complaints(file, text, wheels)` returns the options and keys that the framework of a file refuses. bash runs a script in a folder where
+every launcher only records its arguments, so that bash itself expands variables, arrays and branches. OpenRLHF's parser stands under `if
+__name__ == "__main__"` of its scripts and is extracted from there. The parsers of Megatron-LM, SGLang, torchtitan and vLLM run in
+processes of their own (parser_process.py). `wheels` is the folder of the packages that were installed without their dependencies. EasyR1
+and prime-rl are in no registry: EasyR1's parser is used if $OOMDOC_EASYR1 is a checkout of it.
 """
 
 import argparse
@@ -22,14 +22,14 @@ from pathlib import Path
 
 import yaml
 
-# What starts a job: none of these runs here.
+# Programs that start a job: each is replaced by a recorder, so that none of them runs.
 LAUNCHERS = ("accelerate deepspeed llamafactory-cli python python3 ray sglang sleep srun swift torchrun trl vllm".split())
 RECORDER = '#!/bin/sh\n{ printf "%s\\0" "${0##*/}" "$@"; printf "\\n"; } >> "$CALLS"\n'
 
 
 @functools.cache
 def calls(script):
-    """How `script` calls its launchers: lists of words."""
+    """The calls of launchers in `script`, each as a list of words."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         (folder / "bin").mkdir()
@@ -46,7 +46,7 @@ def calls(script):
 
 
 def unknown(parser, words):
-    """Which options of `words` an argument parser does not know; all that it says where it refuses a value."""
+    """The options among `words` that an argument parser does not know; its error message if it refuses a value."""
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
@@ -88,7 +88,7 @@ def huggingface(kind):
 
 @functools.cache
 def verl(config, override, folder):
-    """What verl's configuration called `config` has against `override`."""
+    """What verl's configuration called `config` refuses in `override`."""
     from hydra import compose, initialize_config_dir
 
     try:
@@ -100,13 +100,13 @@ def verl(config, override, folder):
 
 @functools.cache
 def process(framework, wheels):
-    """The process that holds the parser of `framework`."""
+    """The process that runs the parser of `framework`."""
     command = [sys.executable, str(Path(__file__).with_name("parser_process.py")), framework, str(wheels)]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
 
 def asked(framework, question, wheels):
-    """What `framework` has against `question`, as its own process says; a process that died is an error."""
+    """What `framework` refuses in `question`, according to its own process. A process that died raises an error."""
     one = process(framework, wheels)
     one.stdin.write(json.dumps(question) + "\n")
     one.stdin.flush()
@@ -114,13 +114,13 @@ def asked(framework, question, wheels):
 
 
 def of_call(words, wheels):
-    """What the framework that `words` start has against them; `None` where its parser is not here."""
+    """What the framework that `words` start refuses in them; `None` if its parser is not available."""
     said = " ".join(words)
     options = [word for word in words if not word.endswith((".py", ".yaml", ".json"))]
     if "openrlhf.cli." in said:
         script = said.split("openrlhf.cli.")[1].split()[0] + ".py"
         words = options[next(place for place, word in enumerate(options) if "openrlhf.cli." in word) + 1:]
-        # Options were renamed: a script is of the version that knows more of them.
+        # Options were renamed between versions: assume the version that knows more of them.
         versions = [wheels / place / "openrlhf/cli" / script for place in ("parsers", "parsers-openrlhf-0.8")]
         found = [unknown(openrlhf(version), words) for version in versions if version.exists()]
         return min(found, key=len) if found else None
@@ -137,7 +137,7 @@ def of_call(words, wheels):
     for kind in ("sft", "dpo", "grpo", "reward"):
         if words[0] == "trl" and kind in words or any(Path(word).name in (f"{kind}.py", f"train_{kind}.py") for word in words):
             return unknown(huggingface(kind), options[1:])
-    # Gaudi's scripts have options of their own, which load only beside its driver.
+    # Gaudi's scripts have options of their own, and they cannot be imported without its driver.
     is_of_transformers = "--per_device_train_batch_size" in said and "--use_habana" not in said
     if any(word.endswith(".py") for word in words) and is_of_transformers:
         return unknown(huggingface("transformers"), options[1:])
@@ -146,7 +146,7 @@ def of_call(words, wheels):
 
 @functools.cache
 def complaints(file, text, wheels):
-    """What the framework of `file` has against `text`; `None` where its parser is not here."""
+    """What the framework of `file` refuses in `text`; `None` if its parser is not available."""
     if file.suffix == ".sh":
         found = [of_call(words, wheels) for words in calls(text)]
         found = [one for one in found if one is not None]

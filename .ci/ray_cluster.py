@@ -1,6 +1,6 @@
-"""`python -m oomdoc.ray` on three raylets: `.ci/ray_cluster.py OOMDOC [TEST…]` with a Python that has Ray.
+"""Tests `python -m oomdoc.ray` on three raylets: `.ci/ray_cluster.py OOMDOC [TEST…]`, with a Python that has Ray.
 
-Node `a` is the head, `b` is killed, `c` has no oomdoc but what is sent to it.
+Node `a` is the head, `b` gets killed, and `c` has no oomdoc except the one sent to it.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from typing import Callable, Dict, List, Optional, TypeVar
 GIVEN_OOMDOC, *ONLY = sys.argv[1:]
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
-# What each node has: three parts of one story, and a job that has nothing to do with it.
+# The logs on each node: two parts of one incident, and the log of an unrelated job.
 LOGS = {"a": "ray-actor-killed-by-kernel/job.log", "b": "ray-actor-killed-by-kernel/dmesg.log", "c": "openrlhf-72b-resume/job.log"}
-# Against hanging alone.
+# Only guards against hanging.
 PATIENCE = 120.0
 T = TypeVar("T")
 
 
 class Cluster:
-    """Three raylets, each with a folder of its own for its logs and its session."""
+    """Three raylets, each with its own folder for logs and session."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.gcs, self.dashboard = folder, free_port(), free_port()
         token = folder / "token"
         token.touch(mode=0o600)
         token.write_text(secrets.token_hex(32))
-        # A cluster that anybody may use is none to leave open, not even for a minute.
+        # Use a token: the cluster should not be open to others, not even for a minute.
         ours = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token), "RAY_USAGE_STATS_ENABLED": "0", "OOMDOC_RAY_TEST": str(folder)}
         left_out = ("RAY_", "OOMDOC_BIN", "OOMDOC_HOME")
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith(left_out)} | ours
-        # As it is shipped: what a debug build has for debuggers is most of it, and --ship sends it to everybody.
+        # Strip the binary as in a release: most of a debug build is debug information, and --ship sends all of it.
         self.oomdoc = str(folder / "oomdoc")
         subprocess.run(["strip", "-o", self.oomdoc, GIVEN_OOMDOC], check=True)
         self.temporary = folder / "tmp"
         self.temporary.mkdir()
-        # The package as it is installed: with no command near it that `c` could find.
+        # A copy of the package with no command near it, so that `c` finds none.
         shutil.copytree(ROOT / "python/oomdoc", folder / "package/oomdoc", ignore=shutil.ignore_patterns("__pycache__"))
         self.environment |= {"OOMDOC_HOME": str(folder / "home"), "PYTHONPATH": str(folder / "package"), "PATH": "/usr/bin:/bin", "TMPDIR": str(self.temporary)}
         for name, log in LOGS.items():
@@ -56,8 +56,8 @@ class Cluster:
         self.pattern = str(folder / "logs" / "$PART" / "*.log")
 
     def start(self) -> None:
-        """The head first, then both others at once."""
-        # The dashboard takes jobs.
+        """Starts the head first, then the other two at once."""
+        # Jobs are submitted through the dashboard.
         dashboard = ["--include-dashboard=true", "--dashboard-host=127.0.0.1", f"--dashboard-port={self.dashboard}"]
         wait_for_end(self._raylet("a", ["--head", f"--port={self.gcs}", f"--ray-client-server-port={free_port()}", *dashboard]))
         for process in [self._raylet(name, [f"--address={self.address}"]) for name in ("b", "c")]:
@@ -65,16 +65,16 @@ class Cluster:
 
     def _raylet(self, name: str, words: List[str]) -> "subprocess.Popen[bytes]":
         command: "list[str | Path]" = [BIN / "ray", "start", "--node-ip-address=127.0.0.1", f"--temp-dir={self.folder / name}", "--num-cpus=1"]
-        # All others are any that are free.
+        # All other ports are chosen by Ray.
         command += [f"--dashboard-agent-listen-port={free_port()}"]
-        # Room for the command of several who ask at a time.
+        # Room for the command of several callers at a time.
         memory = f"--object-store-memory={80_000_000 + 4 * os.path.getsize(self.oomdoc)}"
         environment = self.environment | {"PART": name} | ({} if name == "c" else {"OOMDOC_BIN": self.oomdoc})
         with open(self.folder / f"{name}.start", "wb") as said:
             return subprocess.Popen([*command, memory, "--disable-usage-stats", *words], env=environment, stdout=said, stderr=said)
 
     def begin(self, *words: str) -> "subprocess.Popen[str]":
-        """`python -m oomdoc.ray analyze`, while it goes on."""
+        """Starts `python -m oomdoc.ray analyze` without waiting for it."""
         command = [sys.executable, "-m", "oomdoc.ray", "analyze", "--address", self.address, "--no-save", "--lang=en", *words]
         return subprocess.Popen(
             command, env=self.environment | {"OOMDOC_BIN": self.oomdoc}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -84,7 +84,7 @@ class Cluster:
         return Said.of(self.begin(*words))
 
     def processes(self) -> Dict[int, str]:
-        """All that was started here, and is still there: its command lines."""
+        """The command lines of all processes started here that are still running, by pid."""
         found = {}
         for entry in Path("/proc").iterdir():
             try:
@@ -92,11 +92,11 @@ class Cluster:
                     found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
             except OSError:
                 pass  # It ended meanwhile.
-        # A process that ended and was not waited for has no command line.
+        # A zombie has an empty command line.
         return {pid: line for pid, line in found.items() if line and pid != os.getpid()}
 
     def digesting(self, name: str) -> List[int]:
-        """The command at work on a node's logs."""
+        """The pids of `oomdoc digest` processes at work on a node's logs."""
         return [pid for pid, line in self.processes().items() if " digest --node " in line and f"/logs/{name}/" in line]
 
     def raylet(self, name: str) -> int:
@@ -117,7 +117,7 @@ class Cluster:
         raise AssertionError(f"these would not end: {left}")
 
     def names(self) -> Dict[str, str]:
-        """What each node is called in reports."""
+        """The name of each node in reports."""
         script = f"""
             import json, ray
             from oomdoc._ray.cluster import connected, nodes_of
@@ -134,7 +134,7 @@ class Cluster:
 
 
 class Said:
-    """How a command ended, and what it printed."""
+    """The exit code and the output of a command."""
 
     def __init__(self, code: int, out: str, err: str) -> None:
         self.code, self.out, self.err = code, out, err
@@ -145,7 +145,7 @@ class Said:
         return Said(process.returncode, out, err)
 
     def must(self, code: int, *patterns: str) -> "Said":
-        """That exit code, and each of these somewhere in what it printed."""
+        """Asserts the exit code, and that the output matches each of the patterns."""
         for pattern in patterns:
             assert re.search(pattern, self.out + self.err), f"not said: {pattern}\n{self}"
         assert self.code == code, f"exit code {self.code} and not {code}\n{self}"
@@ -156,7 +156,7 @@ class Said:
 
 
 def free_port() -> int:
-    """One outside of those that Ray gives its workers."""
+    """A free port outside of the range that Ray gives its workers."""
     for port in range(20000 + os.getpid() % 5000, 32000):
         with socket.socket() as taken:
             if port not in GIVEN and taken.connect_ex(("127.0.0.1", port)) != 0:
@@ -173,7 +173,7 @@ def wait_for_end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def until(what: str, found: Callable[[], Optional[T]]) -> T:
-    """What `found` finds, as soon as it does."""
+    """Polls `found` until it returns something."""
     begin = time.monotonic()
     while time.monotonic() - begin < PATIENCE:
         value = found()
@@ -189,9 +189,9 @@ def gone(cluster: Cluster, name: str) -> None:
 
 
 def as_one_machine_says(cluster: Cluster, names: Dict[str, str]) -> None:
-    """The report of the cluster is the one of `merge` over a digest of each node's files: what is added here is the way to them.
+    """The cluster's report must equal that of `merge` over a digest of each node's files.
 
-    That a merge says what one `analyze` over all files does, tests/fleet.rs holds.
+    That merging digests gives the same as one `analyze` over all files is tested in tests/fleet.rs.
     """
     digests = []
     for part, called in names.items():
@@ -213,13 +213,13 @@ def where_oomdoc_is_missing(cluster: Cluster, names: Dict[str, str]) -> None:
     said = cluster.run(cluster.pattern).must(0, f"1 of 3 nodes did not answer: {names['c']}", "host_oom_cgroup")
     assert f"oomdoc: {names['c']} did not answer: the oomdoc command is not there" in said.err, said
     assert "--ship" in said.err, said
-    # A verdict that --fail-on names is merge's to judge.
+    # `merge` evaluates --fail-on.
     cluster.run("--quiet", "--fail-on", "any", cluster.pattern).must(1)
     cluster.run("--ship", "/nowhere/*.log").must(2, "none of 3 nodes had anything to say", "no file is called /nowhere/")
 
 
 def train(cluster: Cluster) -> None:
-    """A worker on `b` prints what a worker printed that ran out of GPU memory: Ray keeps that there."""
+    """A worker on `b` prints the log of one that ran out of GPU memory; Ray keeps the output on that node."""
     log = ROOT / "corpus/llama3-8b-optimizer-step/job.log"
     cluster.python(f"""
             import sys, ray
@@ -239,30 +239,30 @@ def logs_of_the_session(cluster: Cluster, names: Dict[str, str]) -> None:
 
 
 def as_a_job(cluster: Cluster, names: Dict[str, str]) -> None:
-    """`ray job submit`: there, nobody says where the cluster is."""
+    """Runs as a Ray job (`ray job submit`), where no address is given."""
     submit = [BIN / "ray", "job", "submit", f"--address=http://127.0.0.1:{cluster.dashboard}"]
     inside = f"env PYTHONPATH={cluster.folder / 'package'} {sys.executable} -m oomdoc.ray analyze --ship --no-save --lang=en --format=json --together"
     command = [*map(str, submit), "--", "sh", "-c", inside]
 
     def submitted() -> Optional[Said]:
         said = Said.of(subprocess.Popen(command, env=cluster.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
-        # What takes jobs comes up after the head itself.
+        # The agent that accepts jobs starts later than the head itself.
         return None if "No available agent to submit job" in said.err else said
 
     said = until("Ray takes jobs", submitted).must(0, '"verdict": ?"gpu_oom"', "succeeded")
-    # The log of this job is kept with the session's, and no evidence.
+    # This job's own log lies in the session's folder and must not be taken as evidence.
     [driver] = cluster.folder.glob("a/session_2*/logs/job-driver-*.log")
     assert driver.stat().st_size > 0 and f'/{driver.name}"' not in said.out and "/worker-" in said.out, said
 
 
 def too_slow(cluster: Cluster, names: Dict[str, str]) -> None:
-    """A pipe into which nobody writes is never read to its end."""
+    """Reading a pipe that nobody writes to never ends."""
     pipe = cluster.folder / "logs/c/stuck.log"
     os.mkfifo(pipe)
     said = cluster.run("--ship", "--timeout", "6", cluster.pattern).must(0, f"1 of 3 nodes did not answer: {names['c']}")
     assert f"{names['c']} did not answer: nothing came within 6 s" in said.err, said
     gone(cluster, "c")
-    # Whoever gives up waiting leaves nothing behind, either.
+    # A caller that is interrupted must not leave processes behind either.
     asked = cluster.begin("--ship", cluster.pattern)
     until("oomdoc on c begins", lambda: cluster.digesting("c"))
     os.killpg(asked.pid, signal.SIGINT)
@@ -279,7 +279,7 @@ def killed_in_the_middle(cluster: Cluster, names: Dict[str, str]) -> None:
     os.kill(cluster.raylet("b"), signal.SIGKILL)
     said = Said.of(asked).must(0)
     assert f"{names['b']} did not answer: " in said.err, said
-    # Of the others nothing is missing, and Ray's own words are not in between.
+    # The answers of the other nodes are complete, and the output contains no messages of Ray.
     cited = {one["path"].split(":")[0] for one in json.loads(said.out)["inputs"]}
     assert cited == {names["a"], names["c"]}, said
     assert names["b"] in said.out, said
@@ -288,7 +288,7 @@ def killed_in_the_middle(cluster: Cluster, names: Dict[str, str]) -> None:
 
 
 def dead_from_the_start(cluster: Cluster, names: Dict[str, str]) -> None:
-    """From Python, in a program that is connected; once Ray knows of the death."""
+    """Calls the Python function in a connected program, after Ray has noticed the node's death."""
     said = cluster.python(f"""
             import json, sys, time, ray
             import oomdoc.ray
@@ -309,7 +309,7 @@ TESTS = [as_one_machine_says, where_oomdoc_is_missing, logs_of_the_session, as_a
 def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="oomdoc-ray-"))
     cluster = Cluster(folder)
-    # Whoever ends this ends what it started.
+    # SIGTERM must also end the cluster, so turn it into an exit.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     begin = time.monotonic()
     try:

@@ -1,6 +1,6 @@
-"""Looks at a built site: every link within it must lead to a page, and to a place on that page, that is there.
+"""Checks a built site: every internal link must lead to an existing page, and to an existing anchor on it.
 
-usage: site.py FOLDER. Exits with 1 and says which, where one does not.
+usage: site.py FOLDER. Exits with 1 and lists the broken links, if any.
 """
 
 import sys
@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 
 class Page(HTMLParser):
-    """The places of a page, and what it links to or shows."""
+    """The anchors of a page, and its links and images."""
 
     def __init__(self, path):
         super().__init__()
@@ -26,7 +26,7 @@ class Page(HTMLParser):
 
 def main():
     site = Path(sys.argv[1]).resolve()
-    # What mdBook makes besides pages: an error page for any depth, and a table of contents for who runs no scripts.
+    # mdBook also makes an error page, whose links are relative to any depth, and a table of contents for readers without scripts.
     others = {site / "404.html", site / "toc.html"}
     pages = {path: Page(path) for path in sorted(site.rglob("*.html")) if path not in others}
     broken, count = [], 0

@@ -1,4 +1,4 @@
-"""Whether PyTorch's own reader takes the memory snapshots named as arguments for such."""
+"""Checks that PyTorch's own reader accepts the memory snapshots named as arguments."""
 
 import pickle
 import sys
@@ -11,7 +11,7 @@ for path in sys.argv[1:]:
     with open(path, "rb") as file:
         snapshot = pickle.load(file)
     if isinstance(snapshot, list):
-        # Segments alone, as its own command takes them, too.
+        # A list of segments alone; PyTorch's own command accepts that, too.
         snapshot = {"segments": snapshot, "device_traces": []}
     for view in (_memory_viz.segsum, _memory_viz.trace_plot, _memory_viz.segment_plot):
         assert view(snapshot), (path, view.__name__)

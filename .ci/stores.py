@@ -1,4 +1,4 @@
-"""`oomdoc` on a store: `.ci/stores.py GARAGE OOMDOC` with a Python that has boto3."""
+"""Tests `oomdoc` on a store: `.ci/stores.py GARAGE OOMDOC`, with a Python that has boto3."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ GARAGE, OOMDOC = sys.argv[1:]
 ROOT = Path(__file__).resolve().parent.parent
 CASES = ["llama3-8b-optimizer-step", "ray-actor-killed-by-kernel", "deepspeed-zero3-offload-killed"]
 BUCKET = "job-logs"
-# Against hanging alone.
+# Only guards against hanging.
 PATIENCE = 60.0
-# Of the large log; what is read of it at once is much less.
+# Bytes of the large log; far less of it is in memory at a time.
 LARGE = 128 << 20
 
 
@@ -102,7 +102,7 @@ def report(environment: Dict[str, str], *inputs: str) -> Any:
 
 
 def renamed(value: Any, names: Dict[str, str]) -> Any:
-    """`value` with each text that begins with a name of `names` beginning with what that stands for."""
+    """`value` with every text that begins with a key of `names` changed to begin with its value."""
     if isinstance(value, dict):
         return {key: renamed(inner, names) for key, inner in value.items()}
     if isinstance(value, list):
@@ -185,7 +185,7 @@ def test_a_large_object_takes_little_memory(store: Store) -> None:
 
 
 def peak(store: Store, source: str) -> int:
-    """MiB that one analysis took at most."""
+    """Peak memory of one analysis in MiB."""
     code = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10)"
     command = [sys.executable, "-c", code, OOMDOC, "analyze", "--no-save", source]
     return int(subprocess.run(command, env=store.environment(), check=True, capture_output=True, text=True).stdout)

@@ -1,4 +1,4 @@
-"""The Debian package: packaging/debian/ says what is written about it, the wheel what is in it."""
+"""Makes the Debian package: its description is in packaging/debian/, its content comes from the wheel."""
 
 import email.utils
 import os
@@ -10,12 +10,12 @@ from project import NAME, ROOT, VERSION, Wheel, compressed, render, timestamp
 
 TEMPLATES = ROOT / "packaging/debian"
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-# A tilde is what sorts before the release itself; the package of a release is packed once.
+# In Debian's order, a tilde sorts before the release itself. The `-1` never changes, since a release is packed once.
 DEBIAN_VERSION = VERSION.replace("-", "~") + "-1"
 
 
 def contents(wheel: Wheel) -> dict[str, bytes]:
-    """The files as Debian's policy lays them out."""
+    """The files in the layout that Debian's policy asks for."""
     files = {}
     for name, content in wheel.files.items():
         if name.startswith("share/man/"):
@@ -32,12 +32,12 @@ def contents(wheel: Wheel) -> dict[str, bytes]:
 
 
 def licence(wheel: Wheel, name: str) -> str:
-    """A licence as a field of the copyright file: indented, and a dot for an empty line."""
+    """A licence as a field of the copyright file: indented, with a dot for an empty line."""
     return "\n".join(f" {line or '.'}" for line in wheel.files[name].decode().strip().splitlines())
 
 
 def build(wheel: Wheel, target: str, out: Path) -> Path:
-    """Writes the package into `out` and says where."""
+    """Writes the package into `out` and returns its path."""
     architecture, files = ARCHITECTURES[target.split("-")[0]], contents(wheel)
     size = sum(-(-len(content) // 1024) for content in files.values())
     files["DEBIAN/control"] = render(TEMPLATES / "control", architecture=architecture, debian_version=DEBIAN_VERSION, size=str(size)).encode()

@@ -5,10 +5,10 @@
 #     curl -fsSL https://github.com/oomdoc/oomdoc/releases/latest/download/install.sh | sh
 #
 #     PREFIX=/usr/local      install there
-#     OOMDOC_VERSION=0.1.0   that version; the newest one unless given
-#     OOMDOC_SHA256=…        the digest that the archive must have, so that whoever can change a release cannot change what you install
+#     OOMDOC_VERSION=0.1.0   that version [default: the newest]
+#     OOMDOC_SHA256=…        the digest that the archive must have, so that a changed release cannot change what you install
 #     OOMDOC_MIRROR=…        an address or a folder that holds SHA256SUMS and the archives, in place of the releases
-#     OOMDOC_TARGET=…        the target, where this machine's is not told rightly: x86_64-unknown-linux-musl …
+#     OOMDOC_TARGET=…        the target, if this machine's is not recognised: x86_64-unknown-linux-musl …
 set -eu
 
 repository=https://github.com/oomdoc/oomdoc
@@ -21,7 +21,7 @@ fail() {
 }
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# The target of this machine, as archives are named.
+# The target of this machine, as in archives' names.
 target() {
     system=$(uname -s) machine=$(uname -m)
     case $machine in
@@ -32,7 +32,7 @@ target() {
     case $system in
         Linux) echo "$machine-unknown-linux-musl" ;;
         Darwin)
-            # A shell that Rosetta runs takes the machine for an x86_64.
+            # In a shell under Rosetta, uname reports x86_64 on an arm64 machine.
             [ "$(sysctl -n hw.optional.arm64 2>/dev/null || echo 0)" != 1 ] || machine=aarch64
             echo "$machine-apple-darwin"
             ;;
@@ -44,7 +44,7 @@ target() {
 download() {
     case $1 in
         https://* | http://*)
-            # An https address must not lead to one that is not.
+            # An https URL must not redirect to plain http.
             secure=${1%%:*}
             if has curl; then
                 curl --fail --silent --show-error --location --proto "=$secure,https" --retry 3 --output "$2" "$1"
@@ -70,7 +70,7 @@ digest() {
     fi | cut -c 1-64
 }
 
-# The lines of the list of digests $1 for the target $2: of the version $3, or of any.
+# Lines of the list of digests $1 for target $2: those of version $3, or of any version if it is empty.
 archives() {
     awk -v end="-$2.tar.gz" -v version="$3" '
         { name = $2; sub(/^\*/, "", name) }
@@ -108,11 +108,11 @@ main() {
         1) ;;
         *) fail "$from/SHA256SUMS lists several versions for $target: name one in OOMDOC_VERSION" ;;
     esac
-    # The fields have no blanks.
+    # The fields contain no spaces.
     # shellcheck disable=SC2086
     set -- $found
     expected=$1 version=$2 archive=$3
-    # The newest release may have become another one since.
+    # The newest release may have changed since SHA256SUMS was read, so pin the version.
     [ -n "${OOMDOC_MIRROR:-}" ] || from=$repository/releases/download/v$version
     if [ -n "${OOMDOC_SHA256:-}" ] && [ "$OOMDOC_SHA256" != "$expected" ]; then
         fail "$archive should have the SHA-256 $OOMDOC_SHA256, but $from lists $expected"
@@ -121,7 +121,7 @@ main() {
     actual=$(digest "$folder/$archive")
     [ "$actual" = "$expected" ] || fail "$archive has the SHA-256 $actual, and not $expected: it is damaged, or not ours"
 
-    # On the disk where it will be: a rename puts each file in place at once.
+    # Unpack on the destination's file system, so that a rename puts each file in place at once.
     mkdir -p "$prefix/bin" || fail "$prefix cannot be written; PREFIX names another folder"
     stage=$(mktemp -d "$prefix/.oomdoc.XXXXXX") || fail "$prefix cannot be written; PREFIX names another folder"
     tar -xzf "$folder/$archive" -C "$stage" || fail "$archive cannot be unpacked"
@@ -142,5 +142,5 @@ main() {
     esac
 }
 
-# All of it in a function, so that a download of this script that was cut off runs nothing.
+# Everything runs from a function, so that a truncated download of this script runs nothing.
 main "$@"

@@ -1,4 +1,4 @@
-"""Makes what is released from a wheel: the archive of its target, its bill of materials (CycloneDX) and, on Linux, the Debian package.
+"""Makes the packages of one target from its wheel: the archive, the bill of materials (CycloneDX) and, on Linux, the Debian package.
 
 usage: pack.py WHEEL TARGET FOLDER. release.py then adds what is made once from the archives of all targets.
 """
@@ -18,7 +18,7 @@ def mode(name: str) -> int:
 
 
 def tar(files: dict[str, bytes], folder: str) -> bytes:
-    """`files` in `folder`, the same bytes whoever packs them, and whenever."""
+    """An archive of `files` in `folder` that has the same bytes whenever and wherever it is made."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name, content in sorted(files.items()):

@@ -1,4 +1,4 @@
-"""What is said of oomdoc in every package, once: by Cargo.toml, and by the wheel that was built."""
+"""What every package says about oomdoc, from one source: Cargo.toml and the wheel that was built."""
 
 import gzip
 import os
@@ -14,18 +14,18 @@ NAME, VERSION, DESCRIPTION, REPOSITORY = (MANIFEST[key] for key in ("name", "ver
 
 
 def archive_name(target: str) -> str:
-    """Mirrored by install.sh, which looks for it in SHA256SUMS."""
+    """The archive's name; install.sh looks for the same name in SHA256SUMS."""
     return f"{NAME}-{VERSION}-{target}{'.zip' if 'windows' in target else '.tar.gz'}"
 
 
 def render(template: Path, **values: str) -> str:
-    """A template with what Cargo.toml says, and `values`, in place of `$name`; one that is missing is an error."""
+    """A template with each `$name` replaced by a value of Cargo.toml or of `values`; a missing one is an error."""
     known = {"name": NAME, "version": VERSION, "description": DESCRIPTION, "repository": REPOSITORY}
     return string.Template(template.read_text(encoding="utf-8")).substitute(known, **values)
 
 
 def timestamp() -> int:
-    """The time that files in packages bear: the commit's, so that a commit is always packed into the same bytes."""
+    """The modification time of files in packages: the commit's, so that a commit is always packed into the same bytes."""
     if "SOURCE_DATE_EPOCH" in os.environ:
         return int(os.environ["SOURCE_DATE_EPOCH"])
     command = ["git", "log", "-1", "--format=%ct"]
@@ -37,7 +37,7 @@ def compressed(content: bytes) -> bytes:
 
 
 class Wheel:
-    """The files of a wheel as other packages lay them out: bin/, share/, licences, and the bill of materials."""
+    """The files of a wheel, arranged for other packages: bin/, share/, licences, and the bill of materials."""
 
     def __init__(self, path: Path) -> None:
         self.files: dict[str, bytes] = {}

@@ -1,4 +1,4 @@
-"""Makes what a release has once, from the archives of all targets: the formula of Homebrew, install.sh and SHA256SUMS.
+"""Makes the parts of a release that exist once, from the archives of all targets: Homebrew's formula, install.sh and SHA256SUMS.
 
 usage: release.py FOLDER. The folder holds what pack.py made for every target.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from project import DESCRIPTION, NAME, REPOSITORY, ROOT, VERSION, archive_name, render
 
-# As Homebrew asks for a machine, and the target whose archive it then gets.
+# Homebrew's names of machines, and the target whose archive each gets.
 MACHINES = {
     "macos": {"arm": "aarch64-apple-darwin", "intel": "x86_64-apple-darwin"},
     "linux": {"arm": "aarch64-unknown-linux-musl", "intel": "x86_64-unknown-linux-musl"},
@@ -22,7 +22,7 @@ def digest(path: Path) -> str:
 
 
 def formula(out: Path) -> str:
-    """For the machines whose archives are there."""
+    """The formula for the machines whose archives exist."""
     lines = []
     for system, architectures in MACHINES.items():
         found = {cpu: out / archive_name(target) for cpu, target in architectures.items()}
@@ -34,7 +34,7 @@ def formula(out: Path) -> str:
             url = f"{REPOSITORY}/releases/download/v{VERSION}/{path.name}"
             lines += [f"    on_{cpu} do", f'      url "{url}"', f'      sha256 "{digest(path)}"', "    end"]
         lines.append("  end")
-    # Homebrew wants no article in front.
+    # Homebrew wants descriptions without an article in front.
     brief = DESCRIPTION.removeprefix("The ")
     brief = brief[0].upper() + brief[1:]
     return render(ROOT / "packaging/oomdoc.rb", brief=brief, archives="\n".join(lines))

@@ -6,7 +6,9 @@ pub use crate::{analyze_inputs, examine_inputs};
 
 #[cfg(feature = "server")]
 pub mod bot {
-    pub use crate::bot::{Act, Bot, BotConfig, Done, ForgeName, Moment, QueueError, Receipt, Refusal, Services, Work};
+    pub use crate::bot::{
+        Bot, BotConfig, Done, ForgeName, Moment, QueueError, Receipt, Refusal, Services, StoreAction, Work,
+    };
 }
 
 #[cfg(feature = "cli")]
@@ -45,11 +47,11 @@ pub mod fix {
 #[cfg(feature = "history")]
 pub mod history {
     pub use crate::history::{
-        Answer, BackedUp, Cursor, Document, Expired, Facet, FacetValue, Fix, FixFilter, Found, GroupFilter, GroupOrder,
-        GroupPage, GroupState, GroupSummary, HistoryError, IndexError, Likeness, Live, Order, Outcome, Page, Query,
-        Record, Retention, Series, Trend, TrendBy, Verdict, add, annotate, ask, ask_similar, ask_stats, backup, drain,
-        export, find, fixes, import, is_waiting, look, now, outcomes, prune, publish, put, records, reindex,
-        remove_expired, resolve, restore, search, settle, similar, snapshot, stats, verify_backup,
+        Answer, BackedUp, Cursor, Document, Expired, Facet, FacetValue, Fix, FixFilter, FoundPage, GroupFilter,
+        GroupOrder, GroupPage, GroupState, GroupSummary, HistoryError, IndexError, Likeness, Live, Order, Outcome,
+        Page, Query, Record, Retention, Series, Trend, TrendBy, Verdict, add, annotate, ask, ask_similar, ask_stats,
+        backup, drain, export, find, fixes, import, is_waiting, look, now, outcomes, prune, publish, put, records,
+        reindex, remove_expired, resolve, restore, search, settle, similar, snapshot, stats, verify_backup,
     };
 }
 
@@ -141,7 +143,7 @@ pub mod source {
 #[cfg(feature = "history")]
 pub mod store {
     pub use crate::store::{
-        Change, DiskStore, MemoryStore, RuleChanges, Snapshot, Store, StoreError, View, import_rules, machine,
+        Change, DiskStore, MemoryStore, RuleChanges, Snapshot, Store, StoreError, View, host_name, import_rules,
         own_rules, remove_rules, salvage,
     };
 }

@@ -282,7 +282,7 @@ fn what_is_known_of_a_host_decides_what_is_advised() -> Outcome {
         words.lines().map(|line| format!("Nov 20 10:00:00 {host} train[90417]: {line}\n")).collect()
     };
     fs::copy(corpus.join("launch.sh"), place.path("project/logs/launch.sh"))?;
-    let machine = oomdoc::internal::store::machine().ok_or("a machine without a name")?;
+    let machine = oomdoc::internal::store::host_name().ok_or("a machine without a name")?;
     let advised = |log: &str, name: &str, more: &[&str]| -> Result<String, Box<dyn std::error::Error>> {
         place.write("project/logs/job.log", log)?;
         place.project(&format!("[[hosts]]\nname = '{name}'\nfacts.host.memory = '100GiB'\n"))?;

@@ -8,7 +8,8 @@ use std::fs;
 use history_steps::{Step, make, query, record, step};
 use home::HANGS;
 use oomdoc::internal::history::{
-    self, Cursor, FixFilter, Found, GroupFilter, GroupOrder, GroupState, Live, Order, Outcome, Query, TrendBy, Verdict,
+    self, Cursor, FixFilter, FoundPage, GroupFilter, GroupOrder, GroupState, Live, Order, Outcome, Query, TrendBy,
+    Verdict,
 };
 use oomdoc::internal::store::DiskStore;
 use proptest::prelude::*;
@@ -37,7 +38,7 @@ fn all(live: &Live, words: &str, order: Order, most: usize) -> Result<(Vec<Strin
     }
 }
 
-fn facets(found: &Found) -> Facets {
+fn facets(found: &FoundPage) -> Facets {
     let mut facets = Facets::new();
     for facet in found.facets.iter().filter(|facet| !facet.values.is_empty()) {
         let values = facet.values.iter().map(|value| (value.value.clone(), value.count as usize));

@@ -1,4 +1,4 @@
-"""What .ci/packages made, and where a test gets it from: a folder, or a server as a mirror is one."""
+"""Fixtures for the packages made by .ci/packages: as a folder, and as a server that acts as mirror."""
 
 import functools
 import http.server
@@ -17,7 +17,7 @@ sys.path.append(str(ROOT / "packaging"))
 
 @pytest.fixture
 def packages() -> Path:
-    """The folder of everything that is released."""
+    """The folder of all packages."""
     return Path(os.environ["OOMDOC_PACKAGES"]).resolve()
 
 
@@ -28,7 +28,7 @@ def target() -> str:
 
 @pytest.fixture
 def mirror(packages, tmp_path) -> Path:
-    """A copy of the packages that a test may spoil."""
+    """A copy of the packages that a test may damage."""
     copy = tmp_path / "mirror"
     copy.mkdir()
     for path in packages.iterdir():
@@ -38,7 +38,7 @@ def mirror(packages, tmp_path) -> Path:
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """A file called `cut-NAME` beside NAME is where the answer for NAME breaks off, though its length was announced."""
+    """Serves files; if there is a file `cut-NAME`, an answer for NAME breaks off at its length although the full length was announced."""
 
     def log_message(self, *said):
         pass
@@ -57,7 +57,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def address(mirror):
-    """The mirror, over HTTP."""
+    """The URL of the mirror, served over HTTP."""
     handler = functools.partial(Quiet, directory=mirror)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -67,7 +67,7 @@ def address(mirror):
 
 @pytest.fixture
 def install(tmp_path, target):
-    """Runs install.sh with these variables and says how it ended; it knows nothing else of the environment."""
+    """A function that runs install.sh with these variables and returns how it ended; the script sees no other environment variables."""
 
     def run(script=ROOT / "packaging/install.sh", **variables):
         home = tmp_path / "home"

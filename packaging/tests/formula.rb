@@ -1,4 +1,4 @@
-# What a formula asks of Homebrew, answered by printing: `ruby formula.rb FORMULA SYSTEM CPU`, run in the unpacked archive.
+# The parts of Homebrew that a formula uses, replaced by printing: `ruby formula.rb FORMULA SYSTEM CPU`, run in the unpacked archive.
 FORMULA, SYSTEM, CPU = ARGV
 
 class Formula
@@ -14,7 +14,7 @@ class Formula
     %w[arm intel].each { |name| define_method("on_#{name}") { |&block| block.call if CPU == name } }
   end
 
-  # Each place takes files that must be there.
+  # The files to install must exist.
   Place = Struct.new(:name) do
     def install(*files)
       files.flatten.each do |file|

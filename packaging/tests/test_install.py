@@ -1,4 +1,4 @@
-"""install.sh: from servers and folders, and with everything that goes wrong."""
+"""Tests install.sh: from servers and folders, and with everything that can go wrong."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ def test_it_installs_from_a_server_what_the_archive_holds(install, address, targ
     assert {"bin/oomdoc", "share/man/man1/oomdoc.1", "share/bash-completion/completions/oomdoc"} <= files(prefix)
     for said in (f"{VERSION} is installed as {prefix}/bin/oomdoc", f"verified: {archive_name(target)} has the SHA-256", "not on your PATH"):
         assert said in done.stdout, done.stdout
-    # Nothing is left but what was installed, and a second run is none the worse.
+    # Only the installed files are left, and a second run works as well.
     assert {path.name for path in prefix.iterdir()} == {"bin", "share"}
     assert install(OOMDOC_MIRROR=address).returncode == 0
 
@@ -94,7 +94,7 @@ def test_a_server_that_is_not_there_is_said(install, tmp_path):
 
 
 def replaced(mirror, target, content):
-    """An archive with `content` as its command, and a digest that is right."""
+    """Replaces the archive by one with `content` as its command and a correct digest."""
     folder = mirror / archive_name(target).removesuffix(".tar.gz")
     (folder / "bin").mkdir(parents=True)
     (folder / "share").mkdir()
@@ -152,7 +152,7 @@ def test_a_script_that_is_cut_off_does_nothing(install, mirror, tmp_path):
 
 
 def test_it_runs_with_wget_and_the_shells_of_small_systems(install, address, tmp_path):
-    """Only what a minimal system has: no curl, no bash."""
+    """Offers only what a minimal system has: no curl, no bash."""
     programs = tmp_path / "programs"
     programs.mkdir()
     names = "sh uname mktemp rm awk grep cut sha256sum tar gzip mkdir mv find cp cat wget".split()

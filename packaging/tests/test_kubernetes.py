@@ -1,4 +1,6 @@
-"""Manifests by the schemas of Kubernetes' interface; and docs/ci/kubernetes-fleet.sh, whose kubectl speaks with a server that has three nodes."""
+"""Tests manifests against the schemas of Kubernetes' API, and docs/ci/kubernetes-fleet.sh with a kubectl that talks to a fake server
+with three nodes.
+"""
 
 import base64
 import http.server
@@ -50,7 +52,7 @@ def resources(version, **kinds):
     return {"kind": "APIResourceList", "groupVersion": version, "resources": known}
 
 
-# What kubectl asks before anything else: what there is, and whether the server itself looks for slips in what is created.
+# What kubectl asks first: the API's resources, and whether the server itself validates fields of created objects.
 BATCH = {"groupVersion": "batch/v1", "version": "v1"}
 CHECKED = {
     "parameters": [{"name": "fieldValidation", "in": "query"}],
@@ -68,7 +70,7 @@ INTERFACE = {
 
 
 class Cluster:
-    """Three nodes with a pod each of the Job `sft`; that of gpu-2 was killed, gpu-3 is gone. Jobs that are made are run on the others."""
+    """Three nodes with one pod each of the Job `sft`: that of gpu-2 was killed, gpu-3 is gone. New jobs run on the other two."""
 
     def __init__(self, folder, oomdoc):
         self.folder, self.oomdoc, self.jobs, self.logs, self.wrong = folder, oomdoc, [], {}, []
@@ -84,7 +86,7 @@ class Cluster:
                 on_node.write_text("".join(f"2026-03-13T22:57:00.000000000Z stdout F {line}\n" for line in lines))
 
     def start(self, job):
-        """Runs the containers of a job: oomdoc with the logs of the job's node, then what prints them."""
+        """Runs the containers of a job: oomdoc on the logs of the job's node, then the one that prints the result."""
         for version in VERSIONS:
             check(job, version)
         containers = job["spec"]["template"]["spec"]
@@ -171,7 +173,7 @@ def cluster(tmp_path, install, request):
 @pytest.mark.parametrize("way, cited", [("logs", "logs/sft-1-x1x.log"), ("nodes", "training_sft-1-x1x_sft-1-x1x-uid/main/0.log")])
 def test_a_job_on_many_nodes_is_reported_and_the_node_that_is_gone_is_named(cluster, tmp_path, way, cited):
     version = json.loads(subprocess.run(["kubectl", "version", "--client", "--output=json"], check=True, capture_output=True).stdout)
-    # Before that, kubectl looked for slips itself, by a schema that is not here.
+    # Older versions validate fields themselves, with a schema that is not available here.
     assert int(re.match(r"\d+", version["clientVersion"]["minor"])[0]) >= 25, version
     config = tmp_path / "config"
     clusters, users = [{"name": "c", "cluster": {"server": cluster.address}}], [{"name": "u", "user": {}}]

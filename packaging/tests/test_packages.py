@@ -1,4 +1,4 @@
-"""What is released, opened, installed and run: the archive, the Debian package, the wheel's tags, the bill of materials, the formula."""
+"""Opens, installs and runs the packages: the archive, the Debian package, the wheel's tags, the bill of materials, the formula."""
 
 import gzip
 import hashlib
@@ -51,10 +51,10 @@ def test_the_command_needs_nothing_but_the_kernel(packages, target, tmp_path):
     with tarfile.open(packages / archive_name(target)) as archive:
         archive.extractall(tmp_path, filter="data")
     root = tmp_path / f"{NAME}-{VERSION}-{target}"
-    # Neither a loader nor a library is asked for.
+    # It needs neither a loader nor a library.
     headers = run("readelf", "--program-headers", "--dynamic", root / "bin/oomdoc")
     assert "INTERP" not in headers and "NEEDED" not in headers, headers
-    # A system that has nothing but the kernel.
+    # A chroot that contains only the command and the log.
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs/job.log").write_bytes((ROOT / "corpus/llama3-8b-optimizer-step/job.log").read_bytes())
     if os.geteuid() == 0:
@@ -83,7 +83,7 @@ def test_the_wheel_goes_onto_every_linux(packages, target):
     name = next(packages.glob("*.whl")).name
     machine = target.split("-")[0]
     assert f"manylinux_2_17_{machine}" in name, name
-    # maturin takes no other word for it.
+    # maturin uses this tag for musl builds only.
     assert (f"musllinux_1_2_{machine}" in name) == target.endswith("-musl"), name
 
 
@@ -120,7 +120,7 @@ def test_the_debian_package_is_installed_and_removed(debian, tmp_path):
     assert b".TH oomdoc 1" in gzip.decompress((root / "usr/share/man/man1/oomdoc.1.gz").read_bytes())
     assert "Permission is hereby granted" in (root / "usr/share/doc/oomdoc/copyright").read_text()
     if os.geteuid() == 0:
-        # By dpkg itself, into a system that has nothing else.
+        # Install it with dpkg itself into an empty system.
         system = tmp_path / "system"
         (system / "var/lib/dpkg/info").mkdir(parents=True)
         (system / "var/lib/dpkg/updates").mkdir()
@@ -151,13 +151,13 @@ def test_the_formula_names_the_archives_that_are_there(packages, target):
     prefix = f"{REPOSITORY}/releases/download/v{VERSION}/"
     for url, digest in urls.items():
         assert hashlib.sha256((packages / url.removeprefix(prefix)).read_bytes()).hexdigest() == digest, url
-    # The archive of a target that is only tried is not offered.
+    # The formula must not offer an archive of a target that exists only for tests.
     assert (prefix + archive_name(target) in urls) == target.endswith("-musl")
 
 
 @needs_all
 def test_the_formula_is_ruby_and_installs_the_archive(packages, target, tmp_path):
-    """Homebrew cannot be had everywhere; what a formula asks of it is little, and is answered here in its place."""
+    """Homebrew is not available everywhere; the few functions that a formula calls are replaced here."""
     run("ruby", "-wc", packages / "oomdoc.rb")
     with tarfile.open(packages / archive_name(target)) as archive:
         archive.extractall(tmp_path, filter="data")
@@ -185,7 +185,7 @@ def test_debians_own_linter_finds_no_error(debian):
 
 @needs_all
 def test_the_container_image_runs(packages, target, tmp_path):
-    """By buildah, with nothing of the host's but a folder of logs."""
+    """Runs the image with buildah, with nothing from the host but a folder of logs."""
     environment = {**os.environ, "STORAGE_DRIVER": "vfs", "BUILDAH_ISOLATION": "chroot"}
     storage = ["--root", tmp_path / "images", "--runroot", tmp_path / "run"]
     containers = tmp_path / "storage.conf"

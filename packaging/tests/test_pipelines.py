@@ -1,4 +1,4 @@
-"""What runs in others' pipelines, run here as they run it: the action, the GitLab component, the pre-commit hook."""
+"""Runs what users run in their pipelines, in the same way: the action, the GitLab component, the pre-commit hook."""
 
 import os
 import re
@@ -14,14 +14,14 @@ LOG = ROOT / "corpus/llama3-8b-optimizer-step/job.log"
 
 
 def bash(script, folder, variables):
-    """A step as runners start it: bash with -e and pipefail, and of the environment only what they give."""
+    """Runs a step as runners do: bash with -e and pipefail, and only the environment variables that they set."""
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "OOMDOC_HOME": str(folder / "history"), **variables}
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
 
 
 class Action:
-    """The steps of action.yml with these inputs, in a folder with a log. Expressions are those that it uses, and no others."""
+    """The steps of action.yml with these inputs, in a folder with a log. It evaluates only the expressions that the action uses."""
 
     def __init__(self, folder, **inputs):
         self.action = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -62,7 +62,7 @@ class Action:
 
 @pytest.fixture
 def of_target(monkeypatch, tmp_path, target):
-    """install.sh takes the target that was packed; runners have it from uname."""
+    """Makes install.sh take the target that was packed; on a runner it finds the target with uname."""
     variables = {"OOMDOC_TARGET": target}
     original = bash
     monkeypatch.setitem(globals(), "bash", lambda script, folder, given: original(script, folder, {**variables, **given}))
@@ -91,14 +91,14 @@ def test_an_action_that_cannot_install_leaves_the_jobs_result_alone(of_target, a
     action = Action(tmp_path, **{"mirror": address, "paths": "job.log", **wrong})
     outputs = action.run()
     assert action.code == 0 and "::warning title=oomdoc::" in action.said and set(outputs.values()) == {""}, action.said
-    # Whoever asked for a failure is not told that all is well.
+    # A user who asked for a failure must not be told that all is well.
     action = Action(tmp_path, **{"mirror": address, "paths": "job.log", "fail-on": "any", **wrong})
     action.run()
     assert action.code == 1, action.said
 
 
 class Component:
-    """templates/triage/template.yml with these inputs filled in, as GitLab does before it reads the rest."""
+    """templates/triage/template.yml with these inputs filled in, as GitLab does before it parses the rest."""
 
     def __init__(self, **inputs):
         header, body = (ROOT / "templates/triage/template.yml").read_text().split("\n---\n")
@@ -121,7 +121,7 @@ def test_the_component_installs_and_reports(of_target, address, tmp_path):
     assert done.returncode == 0 and "verified:" in done.stdout, done.stdout + done.stderr
     assert {path.name for path in (tmp_path / "oomdoc-report").iterdir()} >= {"report.json", "report.html", "report.md", "report.sarif"}
     assert component.job["artifacts"]["paths"] == ["oomdoc-report/"]
-    # A job that sets a variable itself is heard.
+    # A variable set by the job itself takes effect.
     component.job["variables"] |= {"OOMDOC_PROGRAM": "/nowhere/oomdoc"}
     assert component.after_script(tmp_path).returncode != 0
 
@@ -133,7 +133,7 @@ def test_the_component_verifies(of_target, address, tmp_path):
 
 
 def test_the_component_is_valid_gitlab_ci(tmp_path):
-    """By GitLab's published schema, which takes whatever a hidden job says: so it is asked as a job that runs."""
+    """Validates against GitLab's published schema. It accepts anything in a hidden job, so the component is checked as a job that runs."""
     component = Component(paths="job.log", job="train")
     pipeline = component.body + "\n  script: [bash launch.sh]\n"
     for name, text in (("header.yml", component.header), ("pipeline.yml", pipeline)):
@@ -151,7 +151,7 @@ def test_versions_and_addresses_are_those_of_the_manifest():
     for path in (ROOT / "templates/triage/template.yml", ROOT / "packaging/install.sh", ROOT / "docs/ci.md", ROOT / "docs/install.md"):
         addresses |= set(re.findall(r"https://github\.com/[\w.-]+/oomdoc\b", path.read_text()))
     assert addresses == {REPOSITORY}
-    # Examples that pin a version are those of this one.
+    # Examples that pin a version must pin this one.
     for page in (ROOT / "docs/ci.md", ROOT / "docs/install.md"):
         assert set(re.findall(r"\d+\.\d+\.\d+(?=\b)", page.read_text())) <= {VERSION}, page
 
@@ -164,7 +164,7 @@ def git(folder, *words):
 @pytest.mark.skipif("OOMDOC_ALL" not in os.environ, reason=".ci/packages --all")
 @pytest.mark.parametrize("hook", ["oomdoc-rules", "oomdoc-rules-system"])
 def test_the_hook_checks_rules_by_pre_commit(hook, address, install, target, tmp_path):
-    """pre-commit itself, with this checkout as the repository of hooks and a mirror for the release."""
+    """Runs pre-commit itself, with this checkout as the repository of hooks and a mirror for the release."""
     ours, theirs = tmp_path / "hooks", tmp_path / "theirs"
     for name in ("Cargo.toml", ".pre-commit-hooks.yaml", "packaging/install.sh", "packaging/pre-commit"):
         (ours / name).parent.mkdir(parents=True, exist_ok=True)

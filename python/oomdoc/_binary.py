@@ -1,4 +1,4 @@
-"""The command that does the work."""
+"""Finds and runs the `oomdoc` command."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Iterator, List, Optional
 
 
 class OomdocError(Exception):
-    """The command could not do what it was asked: nothing was readable, an option was wrong.
+    """The command failed: for example, nothing was readable, or an option was wrong.
 
-    `str(error)` is what the command said, with its advice; `exit_code` is its exit code.
+    `str(error)` is the command's message with its advice; `exit_code` is its exit code.
     """
 
     def __init__(self, message: str, exit_code: Optional[int] = None) -> None:
@@ -22,13 +22,13 @@ class OomdocError(Exception):
 
 
 class BinaryNotFound(OomdocError):
-    """The command is not where the package was installed, and not on the path either."""
+    """The command is neither where the package was installed nor on the path."""
 
 
 def find_binary() -> str:
-    """The path of the `oomdoc` command: `$OOMDOC_BIN`, the one installed with this package, else the one on the path.
+    """The path of the `oomdoc` command: `$OOMDOC_BIN`, else the one installed with this package, else the one on the path.
 
-    Raises `BinaryNotFound` where there is none.
+    Raises `BinaryNotFound` if there is none.
     """
     named = os.environ.get("OOMDOC_BIN")
     if named:
@@ -49,14 +49,14 @@ def _folders() -> Iterator[Path]:
     # `pip install --target DIR` and `--prefix DIR`.
     yield package.parent / "bin"
     yield from (parent / ("Scripts" if os.name == "nt" else "bin") for parent in package.parents[2:4])
-    # `pip install --user`; Python 3.9 does not say what that scheme is called.
+    # `pip install --user`; Python 3.9 has no function that names this scheme.
     preferred = getattr(sysconfig, "get_preferred_scheme", None)
     user = preferred("user") if preferred else "nt_user" if os.name == "nt" else "posix_user"
     yield Path(sysconfig.get_path("scripts", scheme=user))
 
 
 def run(arguments: List[str], stdin: Optional[bytes] = None, timeout: Optional[float] = None, allowed: int = 0) -> bytes:
-    """What the command prints. Exit codes up to `allowed` are no error; `timeout` is in seconds."""
+    """Runs the command and returns its output. Exit codes up to `allowed` are not errors; `timeout` is in seconds."""
     command = [find_binary(), *arguments]
     done = subprocess.run(command, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
     if not 0 <= done.returncode <= allowed:

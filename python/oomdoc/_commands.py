@@ -1,4 +1,4 @@
-"""Each command as a function."""
+"""A function for each command."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Triage:
     """What `triage` found and wrote."""
 
     report: Report
-    """The same as `analyze` gives."""
+    """The report, as `analyze` returns it."""
     folder: Path
-    """Where report.json, report.html, report.md and report.sarif are."""
+    """The folder with report.json, report.html, report.md and report.sarif."""
     failed: bool
-    """Whether the verdict is one that `fail_on` names."""
+    """Whether `fail_on` names the verdict."""
 
 
 def analyze(
@@ -44,11 +44,11 @@ def analyze(
 ) -> Report:
     """Say what ran out in one job, where, in which phase and why, and what to change.
 
-    `paths` are logs, kernel logs, folders and archives of them, configurations and launch scripts of the job. `facts` are what the
-    logs do not state: `{"model": "8b", "gpu": "A100-80G"}`. With `save` the incident is kept in the history in `home`, as of `job` and with
-    `tags`. `timeout` is in seconds.
+    `paths` are the job's logs, kernel logs, configurations and launch scripts, or folders and archives of them. `facts` are what the
+    logs do not state: `{"model": "8b", "gpu": "A100-80G"}`. With `save` the incident is kept in the history in `home`, under the name
+    `job` and with `tags`. `timeout` is in seconds.
 
-    Raises `OomdocError` where nothing could be read.
+    Raises `OomdocError` if nothing could be read.
     """
     options = _options(facts=facts, language=language, when=when, job=job, tags=tags, save=save, redact=redact, home=home)
     said = run(["analyze", "--format", "json", "--together", *options, *_named(paths)], timeout=timeout)
@@ -56,21 +56,21 @@ def analyze(
 
 
 def analyze_each(paths: Paths, *, timeout: Optional[float] = None, **options: Any) -> List[Report]:
-    """The same for several jobs: the inputs are told apart by themselves, each job has its report."""
+    """Like `analyze`, but for the files of several jobs: they are sorted by job, and each job gets its own report."""
     said = run(["analyze", "--format", "json", *_options(**options), *_named(paths)], timeout=timeout)
     data = json.loads(said)
     return [Report.from_dict(one) for one in (data["reports"] if "reports" in data else [data])]
 
 
 def analyze_text(log: Union[str, bytes], *, timeout: Optional[float] = None, **options: Any) -> Report:
-    """The same for a log in memory; its lines are cited as of the file `-`."""
+    """Like `analyze`, but for a log in memory; citations name its file as `-`."""
     data = log.encode("utf-8", "surrogateescape") if isinstance(log, str) else log
     said = run(["analyze", "--format", "json", *_options(**options), "-"], stdin=data, timeout=timeout)
     return Report.from_dict(json.loads(said))
 
 
 def render(paths: Paths, format: str = "text", *, timeout: Optional[float] = None, **options: Any) -> str:
-    """The report as people read it: `text`, `markdown`, `html`, or for tools: `json`, `sarif`, `github`."""
+    """The report as text: `text`, `markdown` or `html` for people, `json`, `sarif` or `github` for tools."""
     said = run(["analyze", "--format", format, *_options(**options), *_named(paths)], timeout=timeout)
     return said.decode("utf-8")
 
@@ -101,9 +101,10 @@ def triage(
     timeout: Optional[float] = None,
     **options: Any,
 ) -> Triage:
-    """Analyze in a pipeline: report files in `output`, an annotation, the step's summary, one comment on the pull or merge request.
+    """Analyze in a pipeline: write report files to `output`, an annotation, the step's summary, and one comment on the pull or merge
+    request.
 
-    `fail_on` are kinds of incidents, or `any`: those set `failed`.
+    `fail_on` lists kinds of incidents, or `any`: an incident of one of them sets `failed`.
     """
     given = ["--output", os.fspath(output), *_options(**options)]
     given += [] if comment else ["--no-comment"]
@@ -146,5 +147,5 @@ def _listed(paths: Paths) -> List[str]:
 
 
 def _named(paths: Paths) -> List[str]:
-    """As arguments, whatever they begin with."""
+    """The paths as arguments; after `--` they are not taken for options."""
     return ["--", *_listed(paths)]

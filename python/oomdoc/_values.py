@@ -1,4 +1,4 @@
-"""From JSON to dataclasses and back."""
+"""Converts JSON to dataclasses and back."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ T = TypeVar("T", bound="Value")
 
 
 class Value:
-    """What a report is made of."""
+    """The base class of everything in a report."""
 
     @classmethod
     def from_dict(cls: Type[T], data: Mapping[str, Any]) -> T:
-        """The value that `data`, as `json.loads` gives it, describes. Fields that this version does not know are left out.
+        """The value that `data`, as returned by `json.loads`, describes. Fields unknown to this version are ignored.
 
-        Raises `KeyError` where a field is missing that has no default.
+        Raises `KeyError` if a field without a default is missing.
         """
         given = {}
         for name, declared in _fields(cls).items():  # type: ignore[arg-type]
@@ -31,7 +31,7 @@ class Value:
         return cls(**given)
 
     def to_dict(self) -> Dict[str, Any]:
-        """The same as plain dictionaries and lists, by the names that JSON has. What is absent stays absent."""
+        """The value as plain dictionaries and lists, with the names used in JSON. Absent fields stay absent."""
         fields = [(f, getattr(self, f.name)) for f in dataclasses.fields(self)]  # type: ignore[arg-type]
         return {_key(f.name): _encode(value) for f, value in fields if value is not None or _is_needed(f)}
 
@@ -41,7 +41,7 @@ def _is_needed(f: "dataclasses.Field[Any]") -> bool:
 
 
 def _key(name: str) -> str:
-    """A field's name in JSON: `from_` is `from`, a word that Python keeps for itself."""
+    """A field's name in JSON: `from_` is `from`, which is a keyword in Python."""
     bare = name[:-1] if name.endswith("_") else name
     return bare if keyword.iskeyword(bare) else name
 
@@ -61,7 +61,7 @@ def _decode(declared: Any, data: Any) -> Any:
     if origin is dict:
         return {key: _decode(inner[1], item) for key, item in data.items()}
     if origin is typing.Union:
-        # One of the types has fields at most: the others are what JSON has.
+        # At most one of the types has fields; the others are plain JSON types.
         for one in inner:
             if isinstance(one, type) and issubclass(one, Value) and isinstance(data, Mapping):
                 return one.from_dict(data)

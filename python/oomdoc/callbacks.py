@@ -1,9 +1,10 @@
-"""What trainers know, for the file that `oomdoc.watch` writes: the step, the phase, the arguments that matter to memory.
+"""Tell `oomdoc.watch` what trainers know: the step, the phase, and the arguments that affect memory.
 
     Trainer(…, callbacks=[oomdoc.callbacks.transformers_callback()])
     lightning.Trainer(…, callbacks=[oomdoc.callbacks.lightning_callback()])
 
-Each also watches, as `oomdoc.watch(folder)` does. A callback keeps a reference and a word, so that a step costs what an empty one does.
+Each callback also calls `oomdoc.watch(folder)`. At each step it only stores a few references and a word, so that the step costs no more
+than with an empty callback.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ._watch import notes
 from ._watch.hooks import Pathlike, resolved, watch
 from ._watch.report import report
 
-# Arguments of transformers' trainers, TRL's among them, that move memory.
+# Arguments of transformers' and TRL's trainers that affect memory.
 TRANSFORMERS_ARGUMENTS = (
     "per_device_train_batch_size",
     "per_device_eval_batch_size",
@@ -41,16 +42,16 @@ TRANSFORMERS_ARGUMENTS = (
     "num_generations",
     "packing",
 )
-# What Lightning's trainer is made with.
+# Arguments of Lightning's trainer that affect memory.
 LIGHTNING_ARGUMENTS = ("accumulate_grad_batches", "precision", "gradient_clip_val", "num_devices", "num_nodes", "max_epochs")
 
 
 def transformers_callback(folder: Optional[Pathlike] = None) -> Any:
-    """A `TrainerCallback` for transformers' Trainer and those made of it."""
+    """A `TrainerCallback` for transformers' Trainer and its subclasses."""
     from transformers import TrainerCallback  # type: ignore[import-not-found, unused-ignore]
 
     class OomdocCallback(TrainerCallback):  # type: ignore[misc, unused-ignore]
-        """Keeps what the trainer is at."""
+        """Remembers what the trainer is doing."""
 
         def __init__(self) -> None:
             self.phase = "setup"
@@ -60,7 +61,7 @@ def transformers_callback(folder: Optional[Pathlike] = None) -> Any:
             notes.add("transformers", self.known)
 
         def known(self) -> Iterator[str]:
-            """The statements that it can make."""
+            """Statements for the watch file."""
             if self.state is not None:
                 steps = f"{self.state.global_step} of {self.state.max_steps}" if self.state.max_steps > 0 else f"{self.state.global_step}"
                 epoch = f", epoch {self.state.epoch:.2f}" if self.state.epoch is not None else ""
@@ -68,7 +69,7 @@ def transformers_callback(folder: Optional[Pathlike] = None) -> Any:
             for name in TRANSFORMERS_ARGUMENTS:
                 value = getattr(self.arguments, name, None)
                 if value not in (None, "", [], False):
-                    # An enumeration is called as users write it.
+                    # Name an enumeration's value as users write it.
                     yield f"argument {name}={getattr(value, 'value', value)}"
 
         def _note(self, phase: str, arguments: Any, state: Any) -> None:
@@ -90,7 +91,7 @@ def transformers_callback(folder: Optional[Pathlike] = None) -> Any:
             self._note("what follows a step", args, state)
 
         def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            # Evaluation comes before saving where both are due.
+            # If both are due, evaluation comes before saving.
             self._note("an evaluation" if control.should_evaluate else "saving" if control.should_save else "what follows a step", args, state)
 
         def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -119,19 +120,19 @@ def lightning_callback(folder: Optional[Pathlike] = None) -> Any:
         from pytorch_lightning import Callback  # type: ignore[import-not-found, unused-ignore, no-redef]
 
     class OomdocCallback(Callback):  # type: ignore[misc, unused-ignore]
-        """Keeps what the trainer is at."""
+        """Remembers what the trainer is doing."""
 
         def __init__(self) -> None:
             super().__init__()
             self._folder = resolved(folder)
             self.phase = "setup"
-            # Weakly: the trainer holds the model.
+            # A weak reference, since the trainer holds the model.
             self._trainer: Optional[weakref.ref[Any]] = None
             watch(folder)
             notes.add("lightning", self.known)
 
         def known(self) -> Iterator[str]:
-            """The statements that it can make."""
+            """Statements for the watch file."""
             trainer = None if self._trainer is None else self._trainer()
             if trainer is None:
                 return
@@ -143,7 +144,7 @@ def lightning_callback(folder: Optional[Pathlike] = None) -> Any:
             yield f"strategy {type(trainer.strategy).__name__}"
 
         def __getstate__(self) -> Dict[str, Any]:
-            # A weak reference cannot be sent to another process, and would mean nothing there.
+            # A weak reference cannot be pickled, and would be meaningless in another process.
             return {**self.__dict__, "_trainer": None}
 
         def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:

@@ -34,7 +34,7 @@ __all__ = ["analyze"]
 
 USAGE = "usage: python -m oomdoc.ray analyze [--address ADDRESS] [--timeout SECONDS] [--ship] [OPTIONS OF oomdoc merge…] [PATTERN…]"
 ADDRESS, TIMEOUT = "auto", 120.0
-# Options of `oomdoc merge` whose next word is their value. A test holds them against its help.
+# Options of `oomdoc merge` that take their value from the next argument. A test compares them with its help.
 WITH_VALUE = frozenset(
     "--format --output -o --lang --rank --node --fact --when --home --job --server --tag --color --fail-on --config --notify --unanswered".split()
 )
@@ -50,12 +50,12 @@ def analyze(
 ) -> Report:
     """Say what ran out in a job whose logs lie on the nodes of a Ray cluster.
 
-    `patterns` are globs, matched on each node; with none, the logs of the node's Ray session are read. A process that is connected to
-    a cluster asks that one, any other the one at `address`. A node that is dead, dies or takes longer than `timeout` seconds is
-    one that the report names as having given nothing; why is a warning of the logger `oomdoc.ray`. With `ship` the `oomdoc` command of this machine
-    is sent along. `options` are those of `oomdoc.analyze`.
+    `patterns` are globs, matched on each node; with none, the logs of the node's Ray session are read. If this process is connected to a
+    cluster, that cluster is used, otherwise the one at `address`. A node that is dead, dies or takes longer than `timeout` seconds is
+    named in the report as missing; the reason is logged as a warning of the logger `oomdoc.ray`. With `ship` this machine's `oomdoc`
+    command is sent to the nodes. `options` are those of `oomdoc.analyze`.
 
-    Raises `OomdocError` where Ray is not there or no node had anything to say.
+    Raises `OomdocError` if Ray is not installed, the cluster is not reached or no node has anything to report.
     """
     with gathered(_listed(patterns), address, timeout, ship) as words:
         return Report.from_dict(json.loads(run(["merge", "--format", "json", "--together", *_options(**options), *words])))
@@ -63,7 +63,7 @@ def analyze(
 
 @dataclass(frozen=True)
 class Given:
-    """What the command line asks for."""
+    """The parsed command line."""
 
     address: str
     timeout: float
@@ -74,7 +74,7 @@ class Given:
 
 
 def given(arguments: Sequence[str]) -> Given:
-    """Reads the words behind `analyze`; what is no option of ours is one of `oomdoc merge`."""
+    """Parses the arguments after `analyze`; unknown options are passed on to `oomdoc merge`."""
     address, timeout, ship, merge, patterns = ADDRESS, TIMEOUT, False, [], []  # type: str, float, bool, List[str], List[str]
     rest = list(arguments)
     while rest:
@@ -114,7 +114,7 @@ def seconds(value: str) -> float:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Does what the command line asks for; the exit code."""
+    """Runs the command line and returns the exit code."""
     if not arguments or "-h" in arguments or "--help" in arguments:
         print(__doc__, file=sys.stdout if arguments else sys.stderr)
         return 0 if arguments else 2
@@ -123,7 +123,7 @@ def main(arguments: Sequence[str]) -> int:
         if arguments[0] != "analyze":
             raise OomdocError(f"{arguments[0]} is no command of oomdoc.ray\n{USAGE}", 2)
         asked = given(arguments[1:])
-        # Ray prints what it has to say of nodes, on standard output too, where the report is.
+        # Ray prints messages about nodes to standard output, too, where they would get into the report.
         with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), gathered(asked.patterns, asked.address, asked.timeout, asked.ship) as words:
             return subprocess.run([find_binary(), "merge", *asked.merge, *words]).returncode
     except OomdocError as error:

@@ -25,7 +25,7 @@ USAGE = "usage: python -m oomdoc.watch [--folder DIR] [--snapshot] (PROGRAM.py |
 
 @dataclass(frozen=True)
 class Given:
-    """What the command line asks for."""
+    """The parsed command line."""
 
     folder: Optional[str]
     snapshot: bool
@@ -36,7 +36,7 @@ class Given:
 def main(arguments: List[str]) -> None:
     """Runs the program that `arguments` name, as Python would."""
     given = _given(arguments)
-    # Before the program goes elsewhere.
+    # Resolve the folder now: the program may change the working directory.
     folder = resolved(given.folder)
     watch(folder, snapshot=given.snapshot)
     name = given.program[0]
@@ -48,19 +48,19 @@ def main(arguments: List[str]) -> None:
             _run_script(name)
     except (SystemExit, KeyboardInterrupt) as end:
         if isinstance(end, SystemExit) and end.__context__ is not None:
-            # The program left because of it: `except RuntimeError: sys.exit(1)`.
+            # The program handled the error by leaving: `except RuntimeError: sys.exit(1)`.
             report(end.__context__, folder)
-        # Only Python itself ends as Python does then; what it prints is the program's own stack.
+        # Let Python itself handle the exit, to get its exit codes right; the hook only trims the printed stack to the program's own calls.
         sys.excepthook = _of_program(sys.excepthook)
         raise
     except BaseException as error:
-        # Here, and not in a hook: the program may have put its own in place of ours.
+        # Report here and not in a hook, since the program may have replaced our hook.
         own = _own_calls(error.__traceback__)
         error.__traceback__ = own
         try:
             sys.excepthook(type(error), error, own)
         except Exception:
-            # A hook that fails changes nothing of how the program ends; one that is told to end does.
+            # A failing hook does not change how the program ends; an exit raised in it does.
             pass
         finally:
             report(error, folder)
@@ -68,7 +68,7 @@ def main(arguments: List[str]) -> None:
 
 
 def _given(arguments: List[str]) -> Given:
-    """Our own options stand before the program; what stands behind is its."""
+    """Parses our own options, which stand before the program; everything after it is the program's."""
     folder, snapshot, rest = None, False, list(arguments)
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
@@ -100,7 +100,7 @@ def _run_script(path: str) -> None:
     module = types.ModuleType("__main__")
     loader = importlib.machinery.SourceFileLoader("__main__", path)
     module.__dict__.update(__file__=path, __builtins__=builtins, __loader__=loader, __spec__=None, __package__=None, __cached__=None)
-    # Processes that it starts find its classes there.
+    # Pickle looks up the program's classes there, also in processes that the program starts.
     sys.modules["__main__"] = module
     with open(path, "rb") as file:
         code = compile(file.read(), path, "exec", dont_inherit=True)
@@ -112,13 +112,13 @@ def _own_calls(trace: Optional[TracebackType]) -> Optional[TracebackType]:
     first = trace
     while first is not None and (first.tb_frame.f_code.co_filename == __file__ or "runpy" in first.tb_frame.f_code.co_filename):
         first = first.tb_next
-    # Where nothing is left the program could not even be begun.
+    # If no call is left, the program could not even be started; then the full trace helps.
     return first or trace
 
 
 def _of_program(hook: Any) -> Any:
     def shown(kind: Type[BaseException], error: BaseException, trace: Optional[TracebackType]) -> None:
-        # What leads from Python to here stands before the program's calls.
+        # Skip the calls from Python's startup to the program.
         while trace is not None and _own_calls(trace) is not trace:
             trace = _own_calls(trace)
         error.__traceback__ = trace
@@ -132,7 +132,7 @@ if __name__ == "__main__":
 else:
 
     class _Callable(types.ModuleType):
-        """`import oomdoc.watch` puts this module where the function was: it is that function, too."""
+        """After `import oomdoc.watch` the name means this module instead of the function, so the module must be callable, too."""
 
         __call__ = staticmethod(watch)
 

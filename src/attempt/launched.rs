@@ -12,37 +12,38 @@ use crate::hexadecimal::hexadecimal;
 use crate::knowledge::{Inputs, Knob, is_among};
 use crate::launch::without_file;
 
-/// More files than these, or longer ones, are not what a job is launched with.
+/// At most this many files, of at most this many bytes, are taken for configurations.
 const MOST: usize = 16;
 const LONGEST: u64 = 256 << 10;
-/// As many names are looked up.
+/// At most this many names are looked up as files.
 const MOST_LOOKS: usize = 128;
-/// A longer command goes over several lines, an option each.
+/// A command with more characters is written over several lines, one option per line.
 const WIDTH: usize = 100;
 
-/// See the module.
+/// A job's command and configuration files.
 #[derive(Debug, Clone)]
 pub struct Launched {
-    /// Where the job runs.
+    /// The working directory.
     pub folder: PathBuf,
-    /// The command as a script that becomes it.
+    /// A script that executes the command.
     pub script: String,
-    /// The launch scripts and configurations that it names, or that these name: each as it is named from the folder, with its text.
+    /// The launch scripts and configurations that the command or another of these files names: their paths relative to
+    /// the folder, and their texts.
     pub files: BTreeMap<String, String>,
 }
 
 impl Launched {
-    /// `command`, run in `folder`; `None` where it cannot be written as a script.
+    /// The launch of `command` in `folder`; `None` where the command is not UTF-8.
     pub fn of(command: &[OsString], folder: &Path) -> Option<Launched> {
         let words: Vec<&str> = command.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
         Some(Launched::by_script(&script(&words), folder))
     }
 
-    /// A job that `script` becomes.
+    /// The launch of `script` in `folder`.
     pub fn by_script(script: &str, folder: &Path) -> Launched {
         let mut files = BTreeMap::new();
         let mut named: Vec<String> = names(script);
-        // The job waits for this.
+        // The job does not start before this loop ends, hence the bound.
         let mut looks = 0;
         while let Some(name) = named.pop().filter(|_| looks < MOST_LOOKS) {
             looks += 1;
@@ -50,7 +51,7 @@ impl Launched {
                 && !files.contains_key(&name)
                 && let Some(text) = text(&folder.join(&name))
             {
-                // What a file names may lie beside it.
+                // A name in a file may be relative to that file.
                 let beside = Path::new(&name).parent().unwrap_or(Path::new(""));
                 let here = |inner: String| match folder.join(&inner).is_file() {
                     true => inner,
@@ -63,8 +64,8 @@ impl Launched {
         Launched { folder: folder.to_owned(), script: script.to_owned(), files }
     }
 
-    /// What it is known by when it runs again with other settings: a digest of all that is said of it but for `knobs`, and of where it
-    /// runs. The names of its files do not count.
+    /// The job's identity across attempts with other settings: a digest of its folder and of everything in its command
+    /// and files except the values of `knobs` and the names of files.
     pub fn job(&self, knobs: &[Knob]) -> String {
         let mut said: BTreeSet<String> = BTreeSet::from([self.folder.display().to_string()]);
         for document in self.documents() {
@@ -81,7 +82,7 @@ impl Launched {
         hexadecimal(&digest.finalize()[..8])
     }
 
-    /// Its settings that are among `knobs`, by their keys.
+    /// The settings among `knobs`, by their keys.
     pub fn settings(&self, knobs: &[Knob]) -> BTreeMap<String, String> {
         let documents: Vec<Document> = self.documents().collect();
         let entries = documents.iter().flat_map(Document::entries);
@@ -100,7 +101,7 @@ impl Launched {
     }
 }
 
-/// A key as knobs are called: without the file, and what options and Hydra put before it.
+/// A key as knobs spell it: without the file's name, an option's dashes and Hydra's `+`.
 fn plain_key(key: &str) -> &str {
     without_file(key).trim_start_matches(['-', '+'])
 }
@@ -110,7 +111,7 @@ fn is_knob(entry: &Entry, knobs: &[Knob]) -> bool {
     knobs.iter().any(|knob| knob.knows(key) || knob.ends_in(key))
 }
 
-/// The names of launch scripts and configurations in a text.
+/// The words of a text that look like names of launch scripts or configurations.
 fn names(text: &str) -> Vec<String> {
     let ends = &Inputs::shipped().ending;
     let is_one = |word: &&str| {
@@ -125,13 +126,13 @@ fn names(text: &str) -> Vec<String> {
     names
 }
 
-/// The text of a file that may be a configuration.
+/// The text of a regular file that is short enough for a configuration.
 fn text(file: &Path) -> Option<String> {
     let is_one = fs::metadata(file).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= LONGEST);
     is_one.then(|| fs::read_to_string(file).ok()).flatten()
 }
 
-/// A script that becomes the command of these words.
+/// A script that executes the command `words`.
 fn script(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
     let is_long = quoted.iter().map(|word| word.len() + 1).sum::<usize>() > WIDTH;

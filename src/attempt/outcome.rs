@@ -1,8 +1,8 @@
-//! What an attempt says of the changes that were proposed after the one before it.
+//! What an attempt shows about the changes that the report on the previous one proposed.
 
 use std::collections::BTreeMap;
 
-use super::forerunner::{Forerunner, Proposal};
+use super::previous::{PreviousAttempt, Proposal};
 use super::progress::is_beyond;
 use crate::config::Value;
 use crate::history::{Outcome, Peak, PeakChange, now};
@@ -11,21 +11,22 @@ use crate::model::{Change, Kind, Phase, Report, Scalar};
 use crate::parse::granted;
 
 /// How an attempt ended.
-pub struct Ending<'a> {
-    /// What the log and the record of it amount to.
+pub struct AttemptEnd<'a> {
+    /// The report on the attempt's log and record.
     pub report: &'a Report,
     /// Its exit status.
     pub status: u8,
-    /// What was set.
+    /// Its settings.
     pub settings: &'a BTreeMap<String, String>,
-    /// How far it got; `None` where there is no log.
+    /// The largest number of each kind of progress line; `None` where there is no log.
     pub reached: Option<&'a BTreeMap<String, f64>>,
-    /// The most memory it took.
+    /// The most memory that it used.
     pub peak: Peak,
 }
 
-/// The outcomes of those changes of `before` that were made since; none where the attempt ended before it could tell.
-pub fn judge(before: &Forerunner, ending: &Ending<'_>) -> Vec<Outcome> {
+/// The outcomes of those proposed changes of `before` that were made. Changes are left out on which the attempt ended
+/// too early to judge.
+pub fn judge(before: &PreviousAttempt, ending: &AttemptEnd<'_>) -> Vec<Outcome> {
     let made = before.proposals.iter().filter(|proposal| is_made(proposal, &before.settings, ending.settings));
     let told = |proposal: &Proposal| {
         let worked = went_on(before, proposal, ending)?;
@@ -35,20 +36,20 @@ pub fn judge(before: &Forerunner, ending: &Ending<'_>) -> Vec<Outcome> {
     made.filter_map(told).collect()
 }
 
-/// Whether the job got past the moment at which it had run out of memory; `None` where that cannot be told.
-fn went_on(before: &Forerunner, proposal: &Proposal, ending: &Ending<'_>) -> Option<bool> {
+/// Whether the job got past the point at which it had run out of memory; `None` where that cannot be told.
+fn went_on(before: &PreviousAttempt, proposal: &Proposal, ending: &AttemptEnd<'_>) -> Option<bool> {
     let (kind, phase) = (proposal.outcome.kind, proposal.outcome.phase);
     let is_the_same = |again: (Kind, Phase)| again == (kind, phase);
     let again = ending.report.incidents.first().filter(|_| ending.report.verdict != Kind::None);
     match again.map(|incident| (incident.kind, incident.phase.name)) {
         Some(again) if is_the_same(again) => Some(false),
         None if ending.status == 0 => Some(true),
-        // It died of something else: what counts is whether that was later.
+        // It ended otherwise: if that was later than before, the change worked.
         _ => is_beyond(ending.reached?, before.reached.as_ref()?).filter(|is_beyond| *is_beyond),
     }
 }
 
-/// Whether a setting was turned as `proposal` says, as far or not.
+/// Whether a setting was changed in the direction that `proposal` says, no matter how far.
 fn is_made(proposal: &Proposal, before: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> bool {
     let knob = proposal.outcome.knob.as_str();
     let value = |settings: &BTreeMap<String, String>| {
@@ -108,11 +109,11 @@ mod tests {
         let died = analyze(&["corpus/llama3-8b-optimizer-step"], &Options::default())?;
         let record = Record::of(&died, &Redactor::new(&[])?)?.ok_or("no incident")?;
         let offload = report_change(&died).ok_or("no patch")?;
-        let before = Forerunner::of(&record, settings(&[]), Some(reached(4.0)), Peak::default());
+        let before = PreviousAttempt::of(&record, settings(&[]), Some(reached(4.0)), Peak::default());
         let well = analyze(&["corpus/deepspeed-healthy"], &Options::default())?;
         let changed = settings(&[(offload.trim_start_matches('-'), "true")]);
         let judged = |report: &Report, status, settings: &BTreeMap<String, String>, step| {
-            let ending = Ending { report, status, settings, reached: Some(&reached(step)), peak: Peak::default() };
+            let ending = AttemptEnd { report, status, settings, reached: Some(&reached(step)), peak: Peak::default() };
             judge(&before, &ending).into_iter().map(|outcome| outcome.worked).collect::<Vec<bool>>()
         };
         assert_eq!(judged(&well, 0, &changed, 9.0), [true]);

@@ -1,16 +1,16 @@
-//! How far a job got, by what it printed.
+//! How far a job got, judging by its progress lines.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read as _};
 
 use crate::knowledge::Progress;
 
-/// What stands further on in a line tells no progress.
+/// Progress is only looked for in this many bytes at the beginning of a line.
 const LONGEST: usize = 400;
-/// Lines without an end are read in pieces of this size.
+/// At most this many bytes are read as one line.
 const AT_ONCE: u64 = 64 << 10;
 
-/// The largest number that each kind of line of `rules/progress.toml` had in `log`.
+/// The largest number of each kind of progress line (`rules/progress.toml`) in `log`.
 pub fn reached(mut log: impl BufRead, progress: &Progress) -> io::Result<BTreeMap<String, f64>> {
     let mut reached = BTreeMap::new();
     let mut line = Vec::new();
@@ -19,7 +19,7 @@ pub fn reached(mut log: impl BufRead, progress: &Progress) -> io::Result<BTreeMa
         if log.by_ref().take(AT_ONCE).read_until(b'\n', &mut line)? == 0 {
             return Ok(reached);
         }
-        // Of a bar that was drawn over and over each state counts.
+        // A progress bar redraws itself after carriage returns; each of its states counts.
         for part in line.split(|byte| matches!(byte, b'\r' | b'\n')) {
             let part = String::from_utf8_lossy(&part[..part.len().min(LONGEST)]);
             for (name, number) in progress.numbers(&part) {
@@ -30,10 +30,10 @@ pub fn reached(mut log: impl BufRead, progress: &Progress) -> io::Result<BTreeMa
     }
 }
 
-/// Whether what was reached `now` is beyond what was reached `before`; `None` where nothing that both printed can be compared.
+/// Whether `now` is further than `before`; `None` where they have no kind of progress line in common.
 pub(super) fn is_beyond(now: &BTreeMap<String, f64>, before: &BTreeMap<String, f64>) -> Option<bool> {
     if before.is_empty() {
-        // It printed no progress before it died: any is more.
+        // The previous attempt died before it printed any progress, so any progress is further.
         return (!now.is_empty()).then_some(true);
     }
     let both = before.iter().filter_map(|(name, before)| Some(now.get(name)? > before));

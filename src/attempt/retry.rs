@@ -1,4 +1,4 @@
-//! The next attempt: the proposed change, made in copies of the job's files.
+//! The next attempt: makes the proposed change in copies of the job's files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,43 +13,43 @@ use crate::fix::{self, FixError};
 use crate::model::{Edit, Patch, Report};
 use crate::{patch, report};
 
-/// Why the job is not run again.
+/// Why the job cannot be run again with a change.
 #[derive(Debug, Error)]
 pub enum RetryError {
-    /// Nothing is advised.
+    /// Nothing is proposed.
     #[error(transparent)]
     Nothing(#[from] FixError),
-    /// What is advised cannot be made in a file or on the command line.
+    /// No file and no option of the command sets what is proposed.
     #[error("nothing that the job is launched with sets {}", .0.join(", "))]
     NoEdit(Vec<String>),
-    /// The command would not read the copy of a file.
+    /// The command would not read the copy of this file.
     #[error("the command does not name {0}, so that it would not read a changed copy")]
     NotNamed(String),
     /// A copy cannot be written.
     #[error("{path}: {error}")]
     File {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
 }
 
-/// A job as it is launched next.
+/// A job with a change made.
 #[derive(Debug)]
-pub struct Changed {
-    /// It.
+pub struct ChangedJob {
+    /// The job as it is to be launched next.
     pub launched: Launched,
-    /// What is other than before, as people write it.
+    /// The changes in words.
     pub changes: Vec<String>,
-    /// The same as a unified diff.
+    /// The changes as a unified diff.
     pub diff: String,
 }
 
-/// Makes the change that `report` proposes in copies of the files of `launched`, whose command the report knows as the file `script`.
-/// `attempt` numbers the copies.
-pub fn change(launched: &Launched, script: &str, report: &Report, attempt: u32) -> Result<Changed, RetryError> {
+/// Makes the change that `report` proposes in copies of the files of `launched`. In the report the command is a file
+/// called `script`; `attempt` becomes part of the copies' names.
+pub fn change(launched: &Launched, script: &str, report: &Report, attempt: u32) -> Result<ChangedJob, RetryError> {
     let patches = advised(report)?;
     let before: BTreeMap<&str, &str> =
         launched.files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
@@ -65,11 +65,11 @@ pub fn change(launched: &Launched, script: &str, report: &Report, attempt: u32) 
     });
     let diff = diff.collect();
     let launched = copied(launched, edited, script, attempt)?;
-    Ok(Changed { launched, changes, diff })
+    Ok(ChangedJob { launched, changes, diff })
 }
 
-/// What the report proposes; where no edit makes that, the first other change against the same cause that an edit makes, and of which
-/// nothing says that it is not enough.
+/// The proposed patches, if all of them are edits of files. Otherwise the first patch against the likeliest cause that
+/// is one, unless it is known not to suffice.
 fn advised(report: &Report) -> Result<Vec<&Patch>, RetryError> {
     let proposed = fix::pick(report, &[])?;
     let has_edit = |patch: &&Patch| patch.diff.is_some();
@@ -83,7 +83,7 @@ fn advised(report: &Report) -> Result<Vec<&Patch>, RetryError> {
     Ok(vec![other.ok_or_else(|| RetryError::NoEdit(knobs()))?])
 }
 
-/// The texts of the files that `patches` change, the script of the command among them.
+/// The new texts of the files that `patches` edit, including the command's script.
 fn edited(
     files: &BTreeMap<&str, &str>,
     command: &str,
@@ -103,7 +103,7 @@ fn edited(
     names.into_iter().map(after).collect()
 }
 
-/// The job with the `edited` files copied, and whatever names them naming the copies.
+/// The job with the `edited` files copied, and every reference to one pointing to its copy.
 fn copied(
     launched: &Launched,
     edited: BTreeMap<String, String>,
@@ -113,12 +113,12 @@ fn copied(
     let mut texts: BTreeMap<String, String> = edited;
     let mut command = texts.remove(script).unwrap_or_else(|| launched.script.clone());
     let changed: Vec<String> = texts.keys().cloned().collect();
-    // Who names a file that is copied is copied, too, so that it names the copy.
+    // A file that names a copied file is copied as well, because it must name the copy.
     loop {
         let names: Vec<String> = texts.keys().cloned().collect();
         let more = launched.files.iter().find(|(name, text)| {
-            let place = Place { folder: &launched.folder, by: name };
-            !texts.contains_key(*name) && names.iter().any(|named| replaced(text, &place, named, named).is_some())
+            let mention = Mention { folder: &launched.folder, by: name };
+            !texts.contains_key(*name) && names.iter().any(|named| replaced(text, &mention, named, named).is_some())
         });
         let Some((name, text)) = more else { break };
         texts.insert(name.clone(), text.clone());
@@ -126,7 +126,7 @@ fn copied(
     let copies: BTreeMap<String, String> = texts.keys().map(|name| (name.clone(), copy_of(name, attempt))).collect();
     for (name, copy) in &copies {
         let name_copy = |by: &str, text: &mut String| {
-            if let Some(new) = replaced(text, &Place { folder: &launched.folder, by }, name, copy) {
+            if let Some(new) = replaced(text, &Mention { folder: &launched.folder, by }, name, copy) {
                 *text = new;
             }
         };
@@ -148,7 +148,8 @@ fn copied(
     }
 }
 
-/// `conf/ds.json` as `conf/ds.oomdoc-2.json`, beside it: paths within mean the same there.
+/// The path of a copy: `conf/ds.json` becomes `conf/ds.oomdoc-2.json`. It stays in the same folder so that relative
+/// paths in it remain valid.
 fn copy_of(name: &str, attempt: u32) -> String {
     let path = Path::new(name);
     let end = path.extension().map(|end| format!(".{}", end.to_string_lossy())).unwrap_or_default();
@@ -157,14 +158,15 @@ fn copy_of(name: &str, attempt: u32) -> String {
     path.with_file_name(format!("{stem}.oomdoc-{attempt}{end}")).to_string_lossy().into_owned()
 }
 
-/// Where a file is named: in a job that runs in a folder, by a file of that name, or by the command.
-struct Place<'p> {
+/// The place where a path is mentioned: a file of the job, or, with an empty `by`, its command.
+struct Mention<'p> {
     folder: &'p Path,
     by: &'p str,
 }
 
-impl Place<'_> {
-    /// Whether `path` is the file `name` of the job, there or beside whoever names it. A path with variables may be any.
+impl Mention<'_> {
+    /// Whether `path`, relative to the job's folder or to the mentioning file, is the job's file `name`. A path with
+    /// variables never is.
     fn is(&self, path: &str, name: &str) -> bool {
         let beside = Path::new(self.by).parent().unwrap_or(Path::new(""));
         let real = |path: PathBuf| fs::canonicalize(path).ok();
@@ -174,8 +176,8 @@ impl Place<'_> {
     }
 }
 
-/// `text`, which stands at `place`, with `copy` wherever it names the file `name`; `None` where it does not.
-fn replaced(text: &str, place: &Place<'_>, name: &str, copy: &str) -> Option<String> {
+/// `text`, found at `mention`, with mentions of the file `name` replaced by `copy`; `None` where there are none.
+fn replaced(text: &str, mention: &Mention<'_>, name: &str, copy: &str) -> Option<String> {
     let own = |path: &str| Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
     let (base, copy) = (own(name)?, own(copy)?);
     let is_of_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
@@ -185,7 +187,7 @@ fn replaced(text: &str, place: &Place<'_>, name: &str, copy: &str) -> Option<Str
         let end = at + base.len();
         let path = &text[text[..at].trim_end_matches(is_of_path).len()..end];
         let is_whole = !text[..at].ends_with(is_of_name) && !text[end..].starts_with(is_of_name);
-        if at >= last && is_whole && place.is(path, name) {
+        if at >= last && is_whole && mention.is(path, name) {
             new += &text[last..at];
             new += &copy;
             last = end;
@@ -213,8 +215,8 @@ mod tests {
             fs::write(folder.path().join(name).join("ds.json"), "{}")?;
         }
         let named = |text: &str, by: &str| {
-            let place = Place { folder: folder.path(), by };
-            replaced(text, &place, "a/ds.json", "a/ds.oomdoc-2.json")
+            let mention = Mention { folder: folder.path(), by };
+            replaced(text, &mention, "a/ds.json", "a/ds.oomdoc-2.json")
         };
         let text = "deepspeed train.py --deepspeed ./a/ds.json --model=b/ds.json --x a/my-ds.json --y $M/ds.json";
         let expected = text.replace("./a/ds.json", "./a/ds.oomdoc-2.json");

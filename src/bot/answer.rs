@@ -1,9 +1,10 @@
-//! What is said of a job: its log is fetched, analysed and kept as an incident, and becomes a comment and messages.
+//! From a job to an answer. In: a job that ended; its log is fetched and analysed, and the incidents are kept. Out: the
+//! text of a comment and the alerts for chats. Nothing is posted here.
 
 use serde::{Deserialize, Serialize};
 
 use super::config::BotConfig;
-use super::error::Trouble;
+use super::error::StepError;
 use super::host::{Ended, Host, JobFacts};
 use super::messages::Alert;
 use super::services::Services;
@@ -15,106 +16,106 @@ use crate::report;
 use crate::source::Input;
 use crate::triage::{self, Environment, HttpError};
 
-/// GitHub's comments have 65,536 characters, and a record of the store a little less.
+/// GitHub allows 65,536 characters in a comment, and a record of the store a little less.
 const LONGEST_COMMENT: usize = 40_000;
-/// Reports on one log that are told.
+/// At most this many reports on one log are included in a comment.
 const MOST_REPORTS: usize = 8;
-/// Earlier incidents that are linked.
+/// At most this many earlier incidents are linked.
 const EARLIER: usize = 3;
-/// A log that is not there after so many attempts does not come.
+/// After this many attempts a missing log is not waited for any more.
 const EARLY: u32 = 4;
 
-/// What there is to say of a job.
+/// What the bot has to say about a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// What people call the job.
+    /// The job's name.
     pub name: String,
     /// The commit that it ran on.
     pub commit: String,
-    /// The page that shows it.
+    /// The job's page on the forge.
     pub page: Option<String>,
-    /// The requests that are told.
+    /// The pull or merge requests to comment on.
     pub requests: Vec<Request>,
-    /// Why it is not known which those are.
+    /// Why the requests could not be determined, if so.
     #[serde(default)]
     pub untold: Option<String>,
-    /// What.
-    pub says: Says,
+    /// The verdict.
+    pub says: JobVerdict,
 }
 
-/// What is said.
+/// What is said about a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Says {
-    /// Nothing.
+pub enum JobVerdict {
+    /// Nothing: it was skipped, or its failure is none that is reported.
     Nothing,
-    /// It went through.
+    /// The job succeeded: earlier comments on it are marked as solved.
     Passed,
-    /// It failed, and this is why.
+    /// The job failed.
     Failed {
-        /// As a comment.
+        /// The body of the comment.
         comment: String,
-        /// As messages, one for each failure.
+        /// One alert per failure, for chats.
         alerts: Vec<Alert>,
-        /// What was kept.
+        /// The ids of the incidents that were kept.
         incidents: Vec<String>,
     },
 }
 
-/// Who finds out what to say.
-pub(super) struct Reader<'r> {
+/// Fetches and analyses the log of a job.
+pub(super) struct JobReader<'r> {
     pub config: &'r BotConfig,
     pub services: &'r dyn Services,
     pub host: &'r dyn Host,
     pub project: &'r Project,
-    /// How often it was tried.
+    /// How many attempts failed already.
     pub attempts: u32,
 }
 
-impl Reader<'_> {
-    /// What there is to say of `job`.
-    pub fn read(&self, job: &JobTask) -> Result<Answer, Trouble> {
+impl JobReader<'_> {
+    /// Finds out what to say about `job`.
+    pub fn read(&self, job: &JobTask) -> Result<Answer, StepError> {
         let facts = self.host.job(job)?;
         let says = match facts.ended {
-            Ended::NotYet => return Err(Trouble::passing("the job is not over")),
-            Ended::Otherwise => Says::Nothing,
-            Ended::Passed => Says::Passed,
+            Ended::NotYet => return Err(StepError::temporary("the job is not over")),
+            Ended::Otherwise => JobVerdict::Nothing,
+            Ended::Passed => JobVerdict::Passed,
             Ended::Failed => self.failed(&facts)?,
         };
-        let found = if says == Says::Nothing { Ok(Vec::new()) } else { self.host.requests(&facts) };
+        let found = if says == JobVerdict::Nothing { Ok(Vec::new()) } else { self.host.requests(&facts) };
         let (requests, untold) = match found {
             Ok(requests) => (requests, None),
-            // Others can be told all the same.
-            Err(Trouble::Lasting(why)) => (Vec::new(), Some(why)),
+            // Chats can be told without knowing the requests.
+            Err(StepError::Permanent(why)) => (Vec::new(), Some(why)),
             Err(trouble) => return Err(trouble),
         };
         let JobFacts { name, commit, page, .. } = facts;
         Ok(Answer { name, commit, page, requests, untold, says })
     }
 
-    fn failed(&self, job: &JobFacts) -> Result<Says, Trouble> {
+    fn failed(&self, job: &JobFacts) -> Result<JobVerdict, StepError> {
         let most = self.config.longest_log.saturating_mul(1 << 20);
         let log = match self.host.log(job.number, most) {
-            // Nobody wrote one.
-            Err(HttpError::NotAllowed(404)) if job.is_cancelled => return Ok(Says::Nothing),
+            // A job that was cancelled before it began has no log.
+            Err(HttpError::NotAllowed(404)) if job.is_cancelled => return Ok(JobVerdict::Nothing),
             Err(HttpError::NotAllowed(404)) if self.attempts < EARLY => {
-                return Err(Trouble::passing("the log is not there yet"));
+                return Err(StepError::temporary("the log is not there yet"));
             }
             log => log?,
         };
         let broke = log.broke();
-        let broken = |why: &str| Trouble::passing(format!("the log broke off: {why}"));
+        let broken = |why: &str| StepError::temporary(format!("the log broke off: {why}"));
         let path = format!("{}/{}.log", job.name, job.number);
         let input = Input::new(&path, log).map_err(|error| broken(&error.to_string()))?;
-        let reports = self.services.analyze(input).map_err(|error| Trouble::Lasting(error.to_string()))?;
+        let reports = self.services.analyze(input).map_err(|error| StepError::Permanent(error.to_string()))?;
         if let Some(why) = broke.get() {
             return Err(broken(why));
         }
         self.say(job, reports)
     }
 
-    /// Keeps what `reports` tell of, and says it.
-    fn say(&self, job: &JobFacts, mut reports: Vec<Report>) -> Result<Says, Trouble> {
+    /// Keeps the incidents of `reports` and renders the comment and the alerts.
+    fn say(&self, job: &JobFacts, mut reports: Vec<Report>) -> Result<JobVerdict, StepError> {
         let (redactor, language) = (self.services.redactor(), self.services.language());
         let environment = Environment { has_failed: true, ..Environment::default() };
         let (mut sent, mut alerts, mut incidents) = (Vec::new(), Vec::new(), Vec::new());
@@ -142,15 +143,16 @@ impl Reader<'_> {
             sent.push(outgoing);
         }
         if sent.is_empty() {
-            return Ok(Says::Nothing);
+            return Ok(JobVerdict::Nothing);
         }
         let pages = sent.iter().map(|report| report::markdown(report, language));
         let run = report::run(job.page.as_deref(), Some(&job.commit), language);
         let comment = format!("{}\n{run}", fitting(pages.collect(), words(language).cut));
-        Ok(Says::Failed { comment, alerts, incidents })
+        Ok(JobVerdict::Failed { comment, alerts, incidents })
     }
 
-    /// What a channel is told once. Failures that nothing else tells apart are those of one job.
+    /// The key by which a channel is told about a trouble only once. Failures without a telling fingerprint are grouped
+    /// by job.
     fn group(&self, report: &Report, job: &JobFacts) -> String {
         let fingerprint = report.incidents.first().map(|root| &root.fingerprint);
         let other = report.other_failure.as_ref().map(|other| other.name.as_str());
@@ -160,7 +162,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What people call the job, and where it is shown.
+    /// The job's name, its project, and a link to its page.
     fn annotations(&self, job: &JobFacts) -> Annotations {
         let link = job.page.clone().zip(job.time.clone());
         let note = link.map(|(link, time)| Note { text: String::new(), link: Some(link), time });
@@ -172,7 +174,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Earlier incidents like `record`; without them where they cannot be had.
+    /// Earlier incidents similar to `record`; none where the history cannot be searched.
     fn earlier(&self, record: &Record) -> Vec<Earlier> {
         let found = self.services.similar(record, EARLIER).unwrap_or_else(|error| {
             tracing::warn!(%error, "earlier incidents are left out");
@@ -189,7 +191,7 @@ impl Reader<'_> {
     }
 }
 
-/// As many of `pages` as fit a comment, the first one cut where it alone does not.
+/// Joins as many of `pages` as fit a comment. If the first alone is too long, its head is kept.
 fn fitting(pages: Vec<String>, cut: &str) -> String {
     let mut text = String::new();
     for page in &pages {
@@ -206,7 +208,7 @@ fn fitting(pages: Vec<String>, cut: &str) -> String {
     text
 }
 
-/// The first lines of `page`, before what is folded away: half of that would stay open for ever.
+/// The lines of `page` before the first `<details`: cutting within would leave it unclosed.
 fn head(page: &str) -> String {
     let mut text = String::new();
     for line in page.lines().take_while(|line| !line.starts_with("<details")) {

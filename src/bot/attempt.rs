@@ -1,36 +1,37 @@
-//! One attempt at a piece of work, a step after the other.
+//! One attempt at a piece of work, step by step.
 //!
-//! A step that can be told from what is there to be done already (a comment by its marker, a check by its id, an incident by its own) is
-//! made again when nobody knows whether it was. A message cannot: that it is sent is kept before it is, so that it is never sent twice.
+//! A step whose effect can be found again (a comment by its marker, a check by its id, an incident by its own) is
+//! simply repeated after a crash. A chat message cannot be found again, so its step is recorded before it is sent, and
+//! it is never sent twice.
 
 use super::Bot;
-use super::answer::{Answer, Reader, Says};
+use super::answer::{Answer, JobReader, JobVerdict};
 use super::config::Channel;
-use super::error::{QueueError, Trouble};
+use super::conversation;
+use super::error::{QueueError, StepError};
 use super::github::GitHubHost;
 use super::gitlab::GitLabHost;
 use super::host::{Check, Host};
 use super::messages::{self, Alert, Message};
 use super::queue;
-use super::quiet::{self, Telling};
+use super::quiet::{self, Decision};
 use super::reply::Replier;
 use super::services::ask;
-use super::talk;
 use super::work::{CommentTask, ForgeName, JobTask, Request, StepState, Task, Work, digest};
 use crate::report;
 use crate::store::Change;
 use crate::triage;
 
-/// The step in which the log is read.
+/// The step that reads the log.
 const READ: &str = "read";
-/// The step in which the requests of a job are looked for.
+/// The step that determines the requests of a job.
 const REQUESTS: &str = "requests";
 
 /// One attempt at a piece of work.
 pub(super) struct Attempt<'b> {
     bot: &'b Bot,
     work: Work,
-    /// What may go another time: the first of it, and the longest wish for patience.
+    /// The first temporary failure of this attempt, and the longest wait that a server asked for, in milliseconds.
     passing: Option<(String, Option<i64>)>,
 }
 
@@ -39,13 +40,13 @@ impl<'b> Attempt<'b> {
         Attempt { bot, work, passing: None }
     }
 
-    /// Does what can be done now.
+    /// Does every step that is not done yet, then finishes the work, puts it off or gives it up.
     pub fn run(mut self) -> Result<(), QueueError> {
         match self.steps() {
             Ok(()) => {}
-            Err(Trouble::Queue(error)) => return Err(error),
-            Err(Trouble::Passing { words, wish }) => self.wait(words, wish),
-            Err(Trouble::Lasting(words)) => self.note("answer", StepState::Refused(words)),
+            Err(StepError::Queue(error)) => return Err(error),
+            Err(StepError::Temporary { words, wish }) => self.wait(words, wish),
+            Err(StepError::Permanent(words)) => self.note("answer", StepState::Refused(words)),
         }
         let Attempt { bot, mut work, passing } = self;
         let now = bot.services.now();
@@ -62,14 +63,14 @@ impl<'b> Attempt<'b> {
         ask(&*bot.services, move |store| queue::finish(store, &work, now))
     }
 
-    fn steps(&mut self) -> Result<(), Trouble> {
+    fn steps(&mut self) -> Result<(), StepError> {
         let host = self.host();
         let done = match self.work.task.clone() {
             Task::Job(job) => host.and_then(|host| self.job(&*host, &job)),
             Task::Comment(comment) => host.and_then(|host| self.comment(&*host, &comment)),
         };
         let was_refused = |words: &str| words.ends_with("status 401");
-        if let (Err(Trouble::Passing { words, .. }), _) | (_, Some((words, _))) = (&done, &self.passing)
+        if let (Err(StepError::Temporary { words, .. }), _) | (_, Some((words, _))) = (&done, &self.passing)
             && was_refused(words)
         {
             self.bot.logins.forget();
@@ -77,9 +78,9 @@ impl<'b> Attempt<'b> {
         done
     }
 
-    fn host(&self) -> Result<Box<dyn Host>, Trouble> {
+    fn host(&self) -> Result<Box<dyn Host>, StepError> {
         let Bot { config, logins, services, .. } = self.bot;
-        let not_set_up = || Trouble::Lasting("its forge is set up no longer".to_owned());
+        let not_set_up = || StepError::Permanent("its forge is set up no longer".to_owned());
         let project = &self.work.project;
         Ok(match project.forge {
             ForgeName::GitHub => {
@@ -90,15 +91,17 @@ impl<'b> Attempt<'b> {
         })
     }
 
-    fn job(&mut self, host: &dyn Host, job: &JobTask) -> Result<(), Trouble> {
+    fn job(&mut self, host: &dyn Host, job: &JobTask) -> Result<(), StepError> {
         let Some(answer) = self.answer(host, job)? else { return Ok(()) };
         let work = self.work.clone();
         let is_overtaken = ask(&*self.bot.services, move |store| queue::is_overtaken(store, &work))?;
         match &answer.says {
-            Says::Nothing => Ok(()),
-            Says::Passed if is_overtaken => Ok(()),
-            Says::Passed => self.for_each_request(&answer.requests, |this, request| this.solve(host, &answer, request)),
-            Says::Failed { comment, alerts, incidents } => {
+            JobVerdict::Nothing => Ok(()),
+            JobVerdict::Passed if is_overtaken => Ok(()),
+            JobVerdict::Passed => {
+                self.for_each_request(&answer.requests, |this, request| this.solve(host, &answer, request))
+            }
+            JobVerdict::Failed { comment, alerts, incidents } => {
                 if !is_overtaken {
                     self.for_each_request(&answer.requests, |this, request| {
                         this.say(host, &answer, comment, incidents, request)
@@ -120,15 +123,16 @@ impl<'b> Attempt<'b> {
         }
     }
 
-    /// What there is to say, as it was found out before or is now; `None` where that cannot be.
-    fn answer(&mut self, host: &dyn Host, job: &JobTask) -> Result<Option<Answer>, Trouble> {
+    /// What to say about the job: as an earlier attempt found out, or by reading the log now. `None` where the earlier
+    /// answer is gone from the store.
+    fn answer(&mut self, host: &dyn Host, job: &JobTask) -> Result<Option<Answer>, StepError> {
         if self.work.step(READ) == Some(&StepState::Done) {
             let id = self.work.id();
             return Ok(ask(&*self.bot.services, move |store| queue::reply(store, &id))?);
         }
         let Bot { config, services, .. } = self.bot;
         let attempts = self.work.attempts;
-        let reader = Reader { config, services: &**services, host, project: &self.work.project, attempts };
+        let reader = JobReader { config, services: &**services, host, project: &self.work.project, attempts };
         let answer = reader.read(job)?;
         self.note(READ, StepState::Done);
         if let Some(why) = &answer.untold {
@@ -142,15 +146,20 @@ impl<'b> Attempt<'b> {
     fn for_each_request(
         &mut self,
         requests: &[Request],
-        act: impl Fn(&mut Self, &Request) -> Result<Vec<Change>, Trouble>,
-    ) -> Result<(), Trouble> {
+        act: impl Fn(&mut Self, &Request) -> Result<Vec<Change>, StepError>,
+    ) -> Result<(), StepError> {
         requests.iter().try_for_each(|request| {
             self.step(&format!("comment {} {}", request.project, request.number), |this| act(this, request))
         })
     }
 
-    /// Makes a step that may be made twice, where it is not made. What goes wrong with it keeps no other from being made.
-    fn step(&mut self, name: &str, act: impl FnOnce(&mut Self) -> Result<Vec<Change>, Trouble>) -> Result<(), Trouble> {
+    /// Does the repeatable step `name` unless it is done or was refused. Its failure is recorded and does not keep
+    /// later steps from being done.
+    fn step(
+        &mut self,
+        name: &str,
+        act: impl FnOnce(&mut Self) -> Result<Vec<Change>, StepError>,
+    ) -> Result<(), StepError> {
         if matches!(self.work.step(name), Some(StepState::Done | StepState::Refused(_))) {
             return Ok(());
         }
@@ -159,20 +168,20 @@ impl<'b> Attempt<'b> {
                 self.note(name, StepState::Done);
                 beside
             }
-            Err(Trouble::Lasting(why)) => {
+            Err(StepError::Permanent(why)) => {
                 self.note(name, StepState::Refused(why));
                 Vec::new()
             }
-            Err(Trouble::Passing { words, wish }) => {
+            Err(StepError::Temporary { words, wish }) => {
                 self.wait(format!("{name}: {words}"), wish);
                 return Ok(());
             }
-            Err(error @ Trouble::Queue(_)) => return Err(error),
+            Err(error @ StepError::Queue(_)) => return Err(error),
         };
         Ok(self.save(beside)?)
     }
 
-    /// Says `text` in the one comment of the job.
+    /// Writes `text` into the job's comment on `request`.
     fn say(
         &mut self,
         host: &dyn Host,
@@ -180,26 +189,26 @@ impl<'b> Attempt<'b> {
         text: &str,
         incidents: &[String],
         request: &Request,
-    ) -> Result<Vec<Change>, Trouble> {
+    ) -> Result<Vec<Change>, StepError> {
         triage::say(&*host.conversation(request)?, &triage::marker(&answer.name), text)?;
         let forge = self.work.project.forge;
         let (request, name, incidents) = (request.clone(), answer.name.clone(), incidents.to_vec());
         let now = self.bot.services.now();
         let about = move |store: &mut dyn crate::store::Store| {
-            talk::about(store, forge, &request, &name, &incidents, now).map(|change| vec![change])
+            conversation::set_incidents(store, forge, &request, &name, &incidents, now).map(|change| vec![change])
         };
         Ok(ask(&*self.bot.services, about)?)
     }
 
-    /// Marks the comment of the job, if there is one, as solved.
-    fn solve(&mut self, host: &dyn Host, answer: &Answer, request: &Request) -> Result<Vec<Change>, Trouble> {
+    /// Marks the job's comment on `request` as solved, if there is one.
+    fn solve(&mut self, host: &dyn Host, answer: &Answer, request: &Request) -> Result<Vec<Change>, StepError> {
         let Answer { name, page, commit, .. } = answer;
         let (text, summary) = report::solved(page.as_deref(), Some(commit), self.bot.services.language());
         triage::solve(&*host.conversation(request)?, &triage::marker(name), &text, summary)?;
         Ok(Vec::new())
     }
 
-    fn check(&self, host: &dyn Host, answer: &Answer, text: &str, alerts: &[Alert]) -> Result<(), Trouble> {
+    fn check(&self, host: &dyn Host, answer: &Answer, text: &str, alerts: &[Alert]) -> Result<(), StepError> {
         let Answer { name, commit, page, .. } = answer;
         let title = alerts.first().map(|alert| alert.title.as_str()).unwrap_or_default();
         let id = digest(&[&self.work.project.name, commit, name]);
@@ -207,8 +216,8 @@ impl<'b> Attempt<'b> {
         host.check(&Check { name: &called, commit, id: &id, title, summary: text, page: page.as_deref() })
     }
 
-    /// Sends a message, at most once.
-    fn message(&mut self, step: &str, channel: &Channel, alert: &Alert) -> Result<(), Trouble> {
+    /// Sends an alert to a channel, at most once.
+    fn message(&mut self, step: &str, channel: &Channel, alert: &Alert) -> Result<(), StepError> {
         match self.work.step(step) {
             Some(StepState::Done | StepState::Refused(_)) => return Ok(()),
             Some(StepState::Begun) => {
@@ -222,9 +231,9 @@ impl<'b> Attempt<'b> {
         let (name, group, id) = (channel.name.clone(), alert.group.clone(), self.work.id());
         let (mut work, key) = (self.work.clone(), step.to_owned());
         let more = ask(&*self.bot.services, move |store| {
-            let (state, more, change) = match quiet::telling(store, &name, &group, &id, quiet, now)? {
-                Telling::Tell(more, change) => (StepState::Begun, Some(more), change),
-                Telling::Count(change) => (StepState::Done, None, change),
+            let (state, more, change) = match quiet::decide(store, &name, &group, &id, quiet, now)? {
+                Decision::Tell(more, change) => (StepState::Begun, Some(more), change),
+                Decision::Count(change) => (StepState::Done, None, change),
             };
             work.steps.insert(key, state);
             queue::progress(store, &work, None::<&()>, vec![change])?;
@@ -237,20 +246,20 @@ impl<'b> Attempt<'b> {
         let message = Message { alert, more, language: self.bot.services.language() };
         match messages::send(channel, &message, now) {
             Ok(()) => self.note(step, StepState::Done),
-            Err(Trouble::Lasting(why)) => self.note(step, StepState::Refused(why)),
-            Err(Trouble::Passing { words, wish }) => {
+            Err(StepError::Permanent(why)) => self.note(step, StepState::Refused(why)),
+            Err(StepError::Temporary { words, wish }) => {
                 self.work.steps.remove(step);
                 self.wait(format!("{step}: {words}"), wish);
             }
-            Err(error @ Trouble::Queue(_)) => return Err(error),
+            Err(error @ StepError::Queue(_)) => return Err(error),
         }
         Ok(self.save(Vec::new())?)
     }
 
-    /// Answers a comment.
-    fn comment(&mut self, host: &dyn Host, comment: &CommentTask) -> Result<(), Trouble> {
+    /// Replies to a comment.
+    fn comment(&mut self, host: &dyn Host, comment: &CommentTask) -> Result<(), StepError> {
         self.step("reply", |this| {
-            // Whoever may not write is answered with silence.
+            // An author without write access gets no reply at all.
             if !host.may_write(&comment.author)? {
                 return Ok(Vec::new());
             }

@@ -1,56 +1,57 @@
-//! What people ask for in comments: `@oomdoc explain WORD…`, `@oomdoc similar`, `@oomdoc resolve --did "…" --worked`.
+//! Commands in comments: `@oomdoc explain WORD…`, `@oomdoc similar`, `@oomdoc resolve --did "…" --worked`.
 //!
-//! A line is a command if it begins with the name and is no quotation and no code. Its words are those of `oomdoc history resolve`.
+//! A line is a command if it begins with the bot's name outside of quotations and code. The flags are those of `oomdoc
+//! history resolve`.
 
-/// More is answered in no comment.
+/// At most this many commands in one comment are answered.
 const MOST_LINES: usize = 5;
-/// A longer line is cut.
+/// A longer line is cut to this many characters.
 const LONGEST: usize = 2000;
-/// Words that are explained at a time.
+/// At most this many words are explained per command.
 const MOST_WORDS: usize = 5;
 
-/// What is asked for.
+/// A command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// What words mean.
+    /// Explain these words.
     Explain(Vec<String>),
-    /// Earlier incidents like one.
+    /// List incidents similar to the given one, or to the conversation's.
     Similar(Option<String>),
-    /// What was done and how it went.
+    /// Record what was done and how it went.
     Resolve(Resolution),
-    /// What can be asked for.
+    /// List the commands.
     Help,
 }
 
-/// What was done about an incident.
+/// What was done about an incident, and how it went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolution {
-    /// Which; without it the one that the conversation is about.
+    /// The incident's id; absent for the one that the conversation is about.
     pub incident: Option<String>,
     /// What was done.
     pub change: ChangeMade,
     /// Whether it helped.
     pub worked: bool,
-    /// What else there is to say.
+    /// A remark.
     pub note: Option<String>,
 }
 
 /// What was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeMade {
-    /// A patch by its number in the report.
+    /// A patch of the report, by its number.
     Patch(usize),
-    /// Another change: `zero_stage=3`.
+    /// Another setting: `zero_stage=3`.
     Knob(String),
     /// Something else, in words.
     Did(String),
 }
 
-/// Why a line is no command.
+/// The line is not a valid command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoCommand;
 
-/// The lines of a comment that address `name`, without it.
+/// The lines of a comment that address the bot called `name`, without that name.
 pub fn lines(comment: &str, name: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut fence: Option<&str> = None;
@@ -63,7 +64,7 @@ pub fn lines(comment: &str, name: &str) -> Vec<String> {
             (Some(_), _) => {}
             (None, Some(mark)) => fence = Some(mark),
             (None, None) => {
-                // Four blanks make code.
+                // Lines indented by four blanks or a tab are code in Markdown.
                 let is_code = line.starts_with("    ") || line.starts_with('\t');
                 if !is_hidden
                     && !is_code
@@ -82,7 +83,7 @@ pub fn lines(comment: &str, name: &str) -> Vec<String> {
             (None, None) => is_hidden,
         };
     }
-    // What we wrote is no command, whoever's token writes it.
+    // The bot's own comments contain no commands, whichever account posted them.
     if comment.trim_start().starts_with("<!-- oomdoc ") {
         found.clear();
     }
@@ -90,7 +91,7 @@ pub fn lines(comment: &str, name: &str) -> Vec<String> {
     found
 }
 
-/// What `line` asks of `name`.
+/// The rest of `line` if it begins with `@name`.
 fn addressed<'l>(line: &'l str, name: &str) -> Option<&'l str> {
     let (called, rest) = line.strip_prefix('@')?.split_at_checked(name.len())?;
     let is_whole = rest.is_empty() || rest.starts_with([' ', '\t', ':', ',', '，', '：']);
@@ -98,7 +99,7 @@ fn addressed<'l>(line: &'l str, name: &str) -> Option<&'l str> {
         .then(|| rest.trim_start_matches([':', ',', '，', '：', ' ', '\t']).trim_end())
 }
 
-/// Reads what stands behind the name.
+/// Parses the rest of a line behind the bot's name.
 pub fn read(line: &str) -> Result<Command, NoCommand> {
     let words = split(line)?;
     let Some((verb, words)) = words.split_first() else { return Ok(Command::Help) };
@@ -146,7 +147,7 @@ fn incident(word: &str) -> Result<String, NoCommand> {
     is_id.then(|| word.to_owned()).ok_or(NoCommand)
 }
 
-/// Words between blanks; quotes, also those that keyboards and phones make of them, hold several together.
+/// Splits at blanks. Quotation marks, also the typographic ones that keyboards and phones produce, keep words together.
 fn split(line: &str) -> Result<Vec<String>, NoCommand> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -165,7 +166,7 @@ fn split(line: &str) -> Result<Vec<String>, NoCommand> {
                 word.get_or_insert_default();
             }
             (None, c) if c.is_whitespace() => words.extend(word.take()),
-            // Some programs make one dash of two.
+            // Some programs replace `--` by a dash.
             (None, '—' | '–') if word.is_none() => word = Some("--".to_owned()),
             (None, c) => word.get_or_insert_default().push(c),
         }

@@ -1,4 +1,4 @@
-//! What of `[serve]` in `oomdoc.toml` is the bot's. Every secret is named by its place.
+//! The bot's part of `[serve]` in `oomdoc.toml`. A secret is never written there, only where it is to be found.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::secret::SecretSource;
 
-/// Whom the bot listens to, and whom it tells.
+/// The forges that the bot listens to, and the chats that it writes to.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BotConfig {
@@ -19,7 +19,7 @@ pub struct BotConfig {
     /// Chats and mailboxes that are told of failures.
     #[serde(rename = "channel")]
     pub channels: Vec<Channel>,
-    /// Also comments on failures that are no lack of memory.
+    /// Also comments on failures other than memory running out.
     pub other_failures: bool,
     /// The name by which it is addressed in comments, without the `@`.
     pub name: Name,
@@ -28,7 +28,7 @@ pub struct BotConfig {
     pub longest_log: u64,
 }
 
-/// By what the bot is addressed.
+/// The name by which the bot is addressed.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 pub struct Name(#[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"))] String);
@@ -37,22 +37,22 @@ pub struct Name(#[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"))] Str
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GitHubConfig {
-    /// The webhook's secrets; several while one takes the place of another.
+    /// The webhook's secrets; several while one is being replaced by another.
     pub secrets: Vec<SecretSource>,
-    /// By what it writes.
+    /// How the bot logs in.
     pub login: GitHubLogin,
     /// The address of the REST interface.
     #[serde(default = "github_api")]
     pub api: String,
 }
 
-/// As whom it speaks to GitHub.
+/// How the bot logs in to GitHub.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum GitHubLogin {
-    /// The owner of a token.
+    /// A personal access token.
     Token(SecretSource),
-    /// An app, which also writes checks.
+    /// A GitHub App, which can also write checks.
     App {
         /// The app's number, or its client id.
         id: String,
@@ -65,14 +65,14 @@ pub enum GitHubLogin {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GitLabConfig {
-    /// The webhook's secret tokens; several while one takes the place of another.
+    /// The webhook's secret tokens; several while one is being replaced by another.
     pub secrets: Vec<SecretSource>,
     /// The access token by which it reads logs and writes notes: scope `api`.
     pub token: SecretSource,
     /// The address of the REST interface.
     #[serde(default = "gitlab_api")]
     pub api: String,
-    /// A file of certificates of those who vouch for the server, where nobody else knows them.
+    /// A file of certificate authorities to trust besides the system's.
     pub authorities: Option<PathBuf>,
 }
 
@@ -80,19 +80,19 @@ pub struct GitLabConfig {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Channel {
-    /// What it is called.
+    /// The channel's name.
     pub name: String,
     /// Where its messages go.
     pub to: Destination,
-    /// Hours for which the same trouble is told once.
+    /// Hours in which the same trouble is reported only once.
     #[serde(default = "a_day")]
     pub quiet_hours: u32,
-    /// Only failures of these projects (`owner/name`); without it all.
+    /// Report only failures of these projects (`owner/name`); all by default.
     #[serde(default)]
     pub projects: Vec<String>,
 }
 
-/// Who takes messages.
+/// Where the messages of a channel go.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Destination {
@@ -128,50 +128,49 @@ pub enum Destination {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mailbox {
-    /// The server that takes it.
+    /// The mail server.
     pub server: String,
-    /// Its port; without it 465, 587 or 25, as `security` says.
+    /// Its port; by default 465, 587 or 25, as `security` says.
     pub port: Option<u16>,
-    /// How the way there is kept secret.
+    /// How the connection is encrypted.
     #[serde(default)]
     pub security: MailSecurity,
-    /// Who logs in; without it nobody does.
+    /// The user to log in as; absent for no login.
     pub user: Option<String>,
     /// The user's password.
     pub password: Option<SecretSource>,
-    /// Who writes: `oomdoc <oomdoc@example.com>`.
+    /// The sender: `oomdoc <oomdoc@example.com>`.
     pub from: String,
-    /// Who is written to.
+    /// The recipients.
     pub to: Vec<String>,
 }
 
-/// How the way to a mail server is kept secret.
+/// How the connection to a mail server is encrypted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MailSecurity {
     /// TLS from the first byte.
     #[default]
     Tls,
-    /// TLS that is asked for first, and demanded.
+    /// STARTTLS, which the server must support.
     Starttls,
     /// Not at all: for a server on this machine.
     None,
 }
 
 impl Channel {
-    /// How long the same trouble is told once.
+    /// For how long the same trouble is reported only once.
     pub fn quiet(&self) -> Duration {
         Duration::from_secs(u64::from(self.quiet_hours) * 3600)
     }
 
-    /// Whether failures of `project` are told there.
+    /// Whether the channel reports failures of `project`.
     pub fn hears_of(&self, project: &str) -> bool {
         self.projects.is_empty() || self.projects.iter().any(|known| known == project)
     }
 }
 
 impl Name {
-    /// The word.
     pub fn as_str(&self) -> &str {
         &self.0
     }

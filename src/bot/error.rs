@@ -8,119 +8,105 @@ use crate::triage::HttpError;
 /// Why the queue could not be read or written.
 #[derive(Debug, Error)]
 pub enum QueueError {
-    /// The store.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What stands there is none of ours.
+    /// A value in the store cannot be parsed.
     #[error("a piece of work cannot be read: {0}")]
     Json(#[from] serde_json::Error),
-    /// Too much waits.
+    /// Too much work waits.
     #[error("too much work waits already")]
     Full,
-    /// It does not go now.
+    /// The store cannot be used at the moment.
     #[error("{0}")]
     Unavailable(String),
-    /// Whoever has the store is gone.
+    /// The owner of the store has stopped.
     #[error("the store is closed")]
     Closed,
 }
 
-/// Why an event was not taken.
+/// Why an event was refused.
 #[derive(Debug, Error)]
 pub enum Refusal {
-    /// Nobody listens to that forge.
+    /// No webhook of that forge is configured.
     #[error("no webhook of {0} is set up here")]
     NotSetUp(&'static str),
-    /// It is not from whom it says.
+    /// The signature or token is wrong.
     #[error("the signature or token is not right")]
     NotAllowed,
-    /// It is no event.
+    /// The body is not a valid event.
     #[error("this is no event: {0}")]
     Malformed(String),
-    /// It is too long.
+    /// The body is too long.
     #[error("the event is too long")]
     TooLong,
-    /// It lacks what such an event has.
+    /// The event lacks this field.
     #[error("the event lacks `{0}`")]
     Lacks(&'static str),
-    /// It could not be kept; the forge may send it again.
+    /// The work could not be stored; the forge may send the event again.
     #[error("the event could not be kept: {0}")]
     NotKept(#[from] QueueError),
-    /// A secret of the webhook cannot be had.
+    /// A secret of the webhook cannot be read.
     #[error(transparent)]
     Secret(#[from] SecretError),
 }
 
-impl Refusal {
-    /// The status of HTTP that says so.
-    pub fn status(&self) -> u16 {
-        match self {
-            Refusal::NotSetUp(_) => 404,
-            Refusal::NotAllowed => 401,
-            Refusal::Malformed(_) => 400,
-            Refusal::TooLong => 413,
-            Refusal::Lacks(_) => 422,
-            Refusal::NotKept(_) | Refusal::Secret(_) => 503,
-        }
-    }
-}
-
-/// Why a step could not be made.
+/// Why a step failed.
 #[derive(Debug, Error)]
-pub enum Trouble {
-    /// It may go another time.
+pub enum StepError {
+    /// Temporarily: the step is tried again later.
     #[error("{words}")]
-    Passing {
+    Temporary {
         /// What went wrong.
         words: String,
         /// How many milliseconds the server asked to wait.
         wish: Option<i64>,
     },
-    /// It will not go at any time.
+    /// For good: trying again would not help.
     #[error("{0}")]
-    Lasting(String),
-    /// The store: nothing goes on without it.
+    Permanent(String),
+    /// The store failed: the attempt cannot go on.
     #[error(transparent)]
     Queue(#[from] QueueError),
 }
 
-impl Trouble {
-    /// Something that may pass.
-    pub fn passing(words: impl Into<String>) -> Trouble {
-        Trouble::Passing { words: words.into(), wish: None }
+impl StepError {
+    /// A temporary failure, without a wish for a wait.
+    pub fn temporary(words: impl Into<String>) -> StepError {
+        StepError::Temporary { words: words.into(), wish: None }
     }
 }
 
-impl From<HttpError> for Trouble {
-    fn from(error: HttpError) -> Trouble {
+impl From<HttpError> for StepError {
+    fn from(error: HttpError) -> StepError {
         let words = error.to_string();
         match error {
-            // A token that ran out can be replaced.
-            HttpError::NotAllowed(401) => Trouble::passing(words),
-            HttpError::NotAllowed(_) | HttpError::Refused(_) => Trouble::Lasting(words),
+            // An expired token can be replaced.
+            HttpError::NotAllowed(401) => StepError::temporary(words),
+            HttpError::NotAllowed(_) | HttpError::Refused(_) => StepError::Permanent(words),
             HttpError::Busy { after, .. } => {
-                Trouble::Passing { words, wish: Some(i64::try_from(after.as_millis()).unwrap_or(i64::MAX)) }
+                StepError::Temporary { words, wish: Some(i64::try_from(after.as_millis()).unwrap_or(i64::MAX)) }
             }
             HttpError::Unavailable(_) | HttpError::Certificates { .. } | HttpError::Proxy(_) | HttpError::Answer(_) => {
-                Trouble::passing(words)
+                StepError::temporary(words)
             }
         }
     }
 }
 
-impl From<SecretError> for Trouble {
-    fn from(error: SecretError) -> Trouble {
-        Trouble::passing(error.to_string())
+impl From<SecretError> for StepError {
+    fn from(error: SecretError) -> StepError {
+        StepError::temporary(error.to_string())
     }
 }
 
-impl From<HistoryError> for Trouble {
-    fn from(error: HistoryError) -> Trouble {
+impl From<HistoryError> for StepError {
+    fn from(error: HistoryError) -> StepError {
         match error {
-            HistoryError::Store(error) => Trouble::Queue(error.into()),
-            // A store that is busy, or a disk, may be better later.
-            HistoryError::File { .. } => Trouble::passing(error.to_string()),
-            error => Trouble::Lasting(error.to_string()),
+            HistoryError::Store(error) => StepError::Queue(error.into()),
+            // A busy store or a full disk may recover.
+            HistoryError::File { .. } => StepError::temporary(error.to_string()),
+            error => StepError::Permanent(error.to_string()),
         }
     }
 }

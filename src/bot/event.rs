@@ -1,22 +1,22 @@
-//! What events of all forges have in common.
+//! What reading the events of both forges has in common.
 
 use serde_json::Value;
 
 use super::queue::OLDEST_EVENT;
 use super::work::Moment;
 
-/// Words that are there, and not too many.
-pub(super) fn words(value: &Value) -> Option<&str> {
+/// The string in `value`, if it is neither empty nor too long.
+pub(super) fn text(value: &Value) -> Option<&str> {
     const LONGEST: usize = 1000;
     value.as_str().filter(|words| !words.is_empty() && words.len() <= LONGEST)
 }
 
-/// Whether `time` is not long ago. Who recorded an event cannot play it back when we have forgotten that it came.
-pub(super) fn is_news(time: &Value, now: Moment) -> bool {
+/// Whether `time` is recent. After [`OLDEST_EVENT`] deliveries are forgotten, so an older event could be a replay.
+pub(super) fn is_recent(time: &Value, now: Moment) -> bool {
     time.as_str().and_then(moment).is_none_or(|moment| moment > now - OLDEST_EVENT)
 }
 
-/// `2026-11-23T22:00:00Z`, and as GitLab writes it: `2026-11-23 22:00:00 UTC`.
+/// Parses `2026-11-23T22:00:00Z`, and GitLab's form of it, `2026-11-23 22:00:00 UTC`.
 fn moment(time: &str) -> Option<Moment> {
     let time = time.strip_suffix(" UTC").map_or_else(|| time.to_owned(), |time| format!("{time}Z"));
     Some(time.parse::<jiff::Timestamp>().ok()?.as_millisecond())
@@ -36,7 +36,7 @@ mod tests {
             ("2026-09-23 21:00:00 UTC", false),
             ("2026-11-23T21:00:00.000+01:00", true),
         ] {
-            assert_eq!(is_news(&Value::from(time), now), expected, "{time}");
+            assert_eq!(is_recent(&Value::from(time), now), expected, "{time}");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What GitHub and GitLab have in common beside conversations: jobs, their logs, and who may write.
+//! What GitHub and GitLab have in common besides conversations: jobs, their logs, and permissions.
 
-use super::error::Trouble;
+use super::error::StepError;
 use super::work::{JobTask, Request};
 use crate::triage::{Download, Forge, HttpError, Patience};
 
-/// A step asks once; the queue is what is patient.
+/// Each step sends its request once: retries are the queue's task.
 pub(super) fn patience() -> Patience {
     use std::time::Duration;
     let no = Duration::ZERO;
@@ -14,26 +14,26 @@ pub(super) fn patience() -> Patience {
 /// How a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// It failed, ran out of time, or was cancelled.
+    /// It failed, timed out or was cancelled.
     Failed,
-    /// It went through.
+    /// It succeeded.
     Passed,
-    /// It runs.
+    /// It has not ended.
     NotYet,
-    /// It was skipped, or nobody knows.
+    /// It was skipped, or the status is unknown.
     Otherwise,
 }
 
-/// A job as its forge knows it.
+/// A job as its forge describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobFacts {
     /// Its number.
     pub number: u64,
     /// How it ended.
     pub ended: Ended,
-    /// Whether somebody ended it.
+    /// Whether somebody cancelled it.
     pub is_cancelled: bool,
-    /// What people call it; its comment is its own.
+    /// The name under which its comment is found again.
     pub name: String,
     /// The commit that it ran on.
     pub commit: String,
@@ -41,20 +41,20 @@ pub struct JobFacts {
     pub page: Option<String>,
     /// When it ended, RFC 3339, as the forge says it.
     pub time: Option<String>,
-    /// The requests that it is known to be of.
+    /// The requests that are known already.
     pub requests: Vec<Request>,
 }
 
-/// A check beside a commit.
+/// A check on a commit.
 #[derive(Debug, Clone, Copy)]
 pub struct Check<'c> {
     /// Its name.
     pub name: &'c str,
     /// The commit.
     pub commit: &'c str,
-    /// By what it is known again.
+    /// Our id, by which the check is found again.
     pub id: &'c str,
-    /// What ran out, in a line.
+    /// What ran out, in one line.
     pub title: &'c str,
     /// The report as Markdown.
     pub summary: &'c str,
@@ -62,18 +62,19 @@ pub struct Check<'c> {
     pub page: Option<&'c str>,
 }
 
-/// A project on a forge, as it is asked with our token.
+/// A project on a forge, accessed with the bot's token.
 pub trait Host {
-    /// The job as it is now.
-    fn job(&self, job: &JobTask) -> Result<JobFacts, Trouble>;
-    /// Its log, as many bytes of it.
+    /// The job's current state.
+    fn job(&self, job: &JobTask) -> Result<JobFacts, StepError>;
+    /// The job's log, at most `most` bytes of it.
     fn log(&self, job: u64, most: u64) -> Result<Download, HttpError>;
-    /// The open requests that `job` is of.
-    fn requests(&self, job: &JobFacts) -> Result<Vec<Request>, Trouble>;
+    /// The open requests that `job` ran for.
+    fn requests(&self, job: &JobFacts) -> Result<Vec<Request>, StepError>;
     /// The conversation of `request`.
-    fn conversation(&self, request: &Request) -> Result<Box<dyn Forge>, Trouble>;
-    /// Writes a check, over the one with its id where there is one. Nothing where the forge has none for us.
-    fn check(&self, check: &Check<'_>) -> Result<(), Trouble>;
+    fn conversation(&self, request: &Request) -> Result<Box<dyn Forge>, StepError>;
+    /// Writes a check, replacing the one with the same id. Does nothing where the forge has no checks or the token may
+    /// not write them.
+    fn check(&self, check: &Check<'_>) -> Result<(), StepError>;
     /// Whether `author` may write to the project.
-    fn may_write(&self, author: &str) -> Result<bool, Trouble>;
+    fn may_write(&self, author: &str) -> Result<bool, StepError>;
 }

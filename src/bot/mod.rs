@@ -1,13 +1,14 @@
-//! The bot: hears of jobs that failed, and says why where people look.
+//! The bot: it learns of failed jobs from webhooks and explains the failures where people look.
 //!
-//! In go events of GitHub and GitLab, checked and kept as work in the store before they are acknowledged; out come a comment on each request
-//! of a job, a check beside its commit, messages to chats, and answers to commands in comments. Nothing here diagnoses, and nothing is
-//! said that is not masked. A process that is killed at any time goes on where its store is.
+//! In: events of GitHub and GitLab, which are verified and stored as work before they are acknowledged. Out: a comment
+//! on each request of a job, a check on its commit, messages to chats, and replies to commands in comments. Nothing is
+//! diagnosed here, and nothing unmasked is posted. After a crash the work goes on from its state in the store.
 
 mod answer;
 mod attempt;
 mod command;
 mod config;
+mod conversation;
 mod error;
 mod event;
 mod github;
@@ -20,7 +21,6 @@ mod reply;
 mod secret;
 mod services;
 mod signature;
-mod talk;
 mod texts;
 mod work;
 
@@ -35,7 +35,7 @@ use ureq::http::HeaderMap;
 
 pub use config::BotConfig;
 pub use error::{QueueError, Refusal};
-pub use services::{Act, Services};
+pub use services::{Services, StoreAction};
 pub use work::{ForgeName, Moment, Work};
 
 use attempt::Attempt;
@@ -43,34 +43,34 @@ use queue::{Enqueued, Next};
 use secret::{Secret, SecretError, SecretSource};
 use services::ask;
 
-/// GitHub sends no longer event.
+/// The longest event in bytes; GitHub sends none that is longer.
 pub const LONGEST_EVENT: usize = 25 << 20;
-/// How long a worker sleeps at most: clocks may be set.
+/// The longest sleep of a worker: the clock may be set meanwhile.
 const LONGEST_SLEEP: Duration = Duration::from_secs(5);
-/// How often what is old is forgotten.
+/// How often old entries are removed, in milliseconds.
 const TRIM: Moment = 6 * 3_600_000;
-/// How long it is remembered what a channel or a conversation was told.
+/// How long to remember what a channel or conversation was told, in milliseconds.
 const TOLD: Moment = 90 * 86_400_000;
 
-/// What became of an event.
+/// What an event led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receipt {
-    /// It asked whether anybody is here.
+    /// It was a ping.
     Pong,
-    /// It made so much work, none where it concerns nobody.
+    /// It led to this many pieces of work; none if it is irrelevant.
     Taken(usize),
-    /// It came before.
+    /// It was delivered before.
     Known,
 }
 
-/// Listens, and answers.
+/// Receives events and does the work that they cause.
 pub struct Bot {
     config: BotConfig,
     services: Arc<dyn Services>,
     logins: github::Logins,
-    /// Work that is being done.
+    /// The ids of work in progress.
     taken: Mutex<HashSet<String>>,
-    /// Rings when there is new work.
+    /// Set and signalled when there is new work.
     bell: (Mutex<bool>, Condvar),
     trimmed: Mutex<Moment>,
 }
@@ -89,7 +89,7 @@ impl Bot {
         }
     }
 
-    /// Takes an event of `forge`: when this returns, it is durable, and a worker will do what it asks for.
+    /// Takes an event of `forge`. Once this returns, its work is durable and will be done by a worker.
     pub fn receive(&self, forge: ForgeName, headers: &HeaderMap, body: &[u8]) -> Result<Receipt, Refusal> {
         if body.len() > LONGEST_EVENT {
             return Err(Refusal::TooLong);
@@ -111,7 +111,8 @@ impl Bot {
         if news.is_empty() {
             return Ok(Receipt::Taken(0));
         }
-        // Not X-Gitlab-Event-UUID: events that our own comments cause have the same. An event without a number is known by its words.
+        // The delivery's number. GitLab's X-Gitlab-Event-UUID will not do: events that the bot's own comments cause
+        // share it. Without a number the body itself identifies the event.
         let number = match forge {
             ForgeName::GitHub => header("x-github-delivery"),
             ForgeName::GitLab => header("idempotency-key"),
@@ -128,7 +129,7 @@ impl Bot {
         })
     }
 
-    /// Whether the event is from whom it says.
+    /// Verifies the event's signature or token.
     fn check<'h>(
         &self,
         forge: ForgeName,
@@ -149,7 +150,7 @@ impl Bot {
         if is_right { Ok(()) } else { Err(Refusal::NotAllowed) }
     }
 
-    /// Does work until `stop` is set. Several threads may do so at once.
+    /// Does work until `stop` is set. Several threads may call this at once.
     pub fn work(&self, stop: &AtomicBool) {
         while !stop.load(Ordering::Relaxed) {
             let sleep = match self.work_once() {
@@ -182,7 +183,7 @@ impl Bot {
         self.trim()?;
         let now = self.services.now();
         let work = {
-            // Nobody else looks for work before this one is taken.
+            // Held until the work is marked as taken, so that no other thread takes it.
             let mut taken = held(&self.taken);
             let known = taken.clone();
             match ask(&*self.services, move |store| queue::next(store, now, |id| known.contains(id)))? {
@@ -198,7 +199,7 @@ impl Bot {
         let begun = work.clone();
         let attempt = AssertUnwindSafe(|| Attempt::new(self, work).run());
         let done = catch_unwind(attempt).unwrap_or_else(|_| {
-            // A log that we cannot bear is no reason to leave the others.
+            // A log that makes an analysis panic must not stop the work on others.
             ask(&*self.services, move |store| {
                 queue::put_off(store, begun, "it failed unexpectedly", None, now, Vec::new())
             })
@@ -219,21 +220,21 @@ impl Bot {
         ask(&*self.services, move |store| {
             queue::trim(store, now)?;
             quiet::trim(store, now - TOLD)?;
-            talk::trim(store, now - TOLD)
+            conversation::trim(store, now - TOLD)
         })
     }
 
-    /// What waits, the oldest first.
+    /// The work that waits, the oldest first.
     pub fn waiting(&self) -> Result<Vec<Work>, QueueError> {
         ask(&*self.services, |store| queue::waiting(store))
     }
 
-    /// What could not be done, the oldest first.
+    /// The work that was given up, the oldest first.
     pub fn dead(&self) -> Result<Vec<Work>, QueueError> {
         ask(&*self.services, |store| queue::dead(store))
     }
 
-    /// Tries a dead letter again; whether there is one of that id.
+    /// Makes given-up work wait again; false if there is none with that id.
     pub fn retry(&self, id: &str) -> Result<bool, QueueError> {
         let (id, now) = (id.to_owned(), self.services.now());
         let is_there = ask(&*self.services, move |store| queue::retry(store, &id, now))?;
@@ -247,13 +248,14 @@ impl Bot {
 pub enum Done {
     /// A piece of work.
     Something,
-    /// Nothing is due before that moment.
+    /// Nothing is due before this moment.
     Wait(Moment),
     /// There is nothing to do.
     Nothing,
 }
 
-/// The secrets that can be read: while one takes the place of another, one of them may be missing.
+/// The secrets that can be read. While one is being replaced, another may be missing; it is an error only if none can
+/// be read.
 fn read_some(sources: &[SecretSource]) -> Result<Vec<Secret>, SecretError> {
     let mut secrets = Vec::new();
     let mut missing = None;
@@ -269,7 +271,7 @@ fn read_some(sources: &[SecretSource]) -> Result<Vec<Secret>, SecretError> {
     }
 }
 
-/// What another thread left in the middle is whole all the same.
+/// A panic while the lock was held leaves the value consistent.
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -1,7 +1,9 @@
-//! Work waits in the store, and every function here makes one commit: whoever is killed between two of them goes on where the store is.
+//! The queue of work, kept in the store. Every function makes at most one commit, so after a crash the work goes on
+//! from a consistent state.
 //!
-//! `queue/` holds what is to be done, `replies/` what was found for it, `dead/` what cannot be done, `answered/` what is done, `delivered/`
-//! the numbers of events that came, `threads/` the last job of a name on a branch.
+//! Prefixes of keys: `queue/` has work to do, `replies/` what was found for it, `dead/` work that was given up,
+//! `answered/` the ids of finished work, `delivered/` the numbers of received events, `threads/` the last job of each
+//! name and branch.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,28 +18,29 @@ const ANSWERED: &str = "answered/";
 const DELIVERED: &str = "delivered/";
 const THREADS: &str = "threads/";
 
-/// Work that failed so often is given up.
+/// Work that failed this many times is given up.
 pub const MOST_ATTEMPTS: u32 = 16;
-/// More work does not wait.
+/// At most this much work may wait.
 const MOST_WAITING: usize = 20_000;
 const FIRST_WAIT: Moment = 15_000;
 const LONGEST_WAIT: Moment = 3_600_000;
-/// No server's wish for patience is heeded for longer.
+/// A server's wish for a wait is honoured up to this long.
 const LONGEST_WISH: Moment = 6 * 3_600_000;
 const DAY: Moment = 86_400_000;
-/// What is older is no news: an event that is told again so late does nothing.
+/// Older events are ignored.
 pub const OLDEST_EVENT: Moment = 30 * DAY;
-/// Longer than an event may be old, so that none is answered again.
+/// How long finished work and deliveries are remembered: longer than an event may be old, so that no event is handled
+/// twice.
 const KEPT: Moment = 45 * DAY;
-/// The same of dead letters and threads, which people look at.
+/// How long dead letters and threads are remembered.
 const KEPT_LONG: Moment = 90 * DAY;
 
-/// What came of an event.
+/// What became of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enqueued {
-    /// So many pieces of work.
+    /// It led to this many new pieces of work.
     New(usize),
-    /// It was here before.
+    /// It was delivered before.
     Known,
 }
 
@@ -49,30 +52,30 @@ struct Thread {
     time: Moment,
 }
 
-/// Something that is kept for some time.
+/// An entry that expires.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Kept {
     time: Moment,
 }
 
-/// Work that is new, and whether its job failed; what passed is work only where something failed before.
+/// Work from an event. A job that succeeded is work only if its predecessor failed.
 #[derive(Debug, Clone)]
-pub struct News {
-    /// It.
+pub struct NewWork {
+    /// The work.
     pub work: Work,
-    /// Whether it is about a failure.
+    /// Whether the job failed.
     pub has_failed: bool,
 }
 
-/// Keeps the work that came with the event `delivery`, each once.
-pub fn enqueue(store: &mut dyn Store, delivery: &str, news: Vec<News>, now: Moment) -> Result<Enqueued, QueueError> {
+/// Stores the new work that came with the event `delivery`.
+pub fn enqueue(store: &mut dyn Store, delivery: &str, news: Vec<NewWork>, now: Moment) -> Result<Enqueued, QueueError> {
     let delivery = format!("{DELIVERED}{delivery}");
     if store.get(&delivery)?.is_some() {
         return Ok(Enqueued::Known);
     }
     let mut changes = vec![put(delivery, &Kept { time: now })?];
     let mut new = 0;
-    for News { work, has_failed } in news {
+    for NewWork { work, has_failed } in news {
         let id = work.id();
         if is_known(store, &id)? || changes.iter().any(|change| change.key == format!("{QUEUE}{id}")) {
             continue;
@@ -99,7 +102,7 @@ pub fn enqueue(store: &mut dyn Store, delivery: &str, news: Vec<News>, now: Mome
     Ok(Enqueued::New(new))
 }
 
-/// Whether work of that name came before.
+/// Whether the work `id` waits, was finished or was given up.
 fn is_known(store: &dyn Store, id: &str) -> Result<bool, QueueError> {
     for space in [QUEUE, ANSWERED, DEAD] {
         if store.get(&format!("{space}{id}"))?.is_some() {
@@ -115,18 +118,18 @@ fn count(store: &dyn Store) -> Result<usize, QueueError> {
     Ok(count)
 }
 
-/// What to do next.
+/// What a worker is to do next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Next {
-    /// This.
+    /// This work.
     Work(Box<Work>),
-    /// Nothing before that moment.
+    /// Nothing before this moment.
     Wait(Moment),
-    /// Nothing.
+    /// Nothing: the queue is empty.
     Nothing,
 }
 
-/// The oldest work that is due, without those of which `is_taken` says that somebody does them; of one thread the oldest first.
+/// The oldest due work that is not in progress according to `is_taken`. Of one thread only the oldest counts.
 pub fn next(store: &dyn Store, now: Moment, is_taken: impl Fn(&str) -> bool) -> Result<Next, QueueError> {
     let mut waiting: Vec<Work> = read_all(store, QUEUE)?;
     waiting.sort_by_key(|work| (work.enqueued, number(work)));
@@ -151,7 +154,7 @@ fn number(work: &Work) -> u64 {
     }
 }
 
-/// Keeps how far `work` is, and what was found for it where that is new.
+/// Stores the state of `work`, a new reply if there is one, and the changes `beside`.
 pub fn progress(
     store: &mut dyn Store,
     work: &Work,
@@ -167,12 +170,12 @@ pub fn progress(
     Ok(())
 }
 
-/// What was found for the work `id`.
+/// The stored reply for the work `id`.
 pub fn reply<R: for<'d> Deserialize<'d>>(store: &dyn Store, id: &str) -> Result<Option<R>, QueueError> {
     get(store, &format!("{REPLIES}{id}"))
 }
 
-/// `work` is done.
+/// Records that `work` is finished.
 pub fn finish(store: &mut dyn Store, work: &Work, now: Moment) -> Result<(), QueueError> {
     let id = work.id();
     store.commit(&[
@@ -183,7 +186,8 @@ pub fn finish(store: &mut dyn Store, work: &Work, now: Moment) -> Result<(), Que
     Ok(())
 }
 
-/// `work` failed of something that may pass: it is tried again, not before the server's `wish`, and not for ever.
+/// Records a temporary failure of `work`: it is due again after a backoff and not before the server's `wish`; after
+/// [`MOST_ATTEMPTS`] it is given up.
 pub fn put_off(
     store: &mut dyn Store,
     mut work: Work,
@@ -202,7 +206,7 @@ pub fn put_off(
     progress(store, &work, None::<&()>, beside)
 }
 
-/// `work` cannot be done.
+/// Gives `work` up: it becomes a dead letter.
 pub fn bury(store: &mut dyn Store, work: Work, mut beside: Vec<Change>) -> Result<(), QueueError> {
     let id = work.id();
     beside.push(Change::remove(format!("{QUEUE}{id}")));
@@ -211,29 +215,29 @@ pub fn bury(store: &mut dyn Store, work: Work, mut beside: Vec<Change>) -> Resul
     Ok(())
 }
 
-/// How long to wait after so many attempts: twice as long each time, up to an hour, and each piece of work a little else, so that not all
-/// ask at once.
+/// How long to wait after `attempts` failures: doubling up to an hour, plus up to a quarter that depends on the id, so
+/// that not all work is due at once.
 pub fn backoff(id: &str, attempts: u32) -> Moment {
     let wait = FIRST_WAIT.saturating_mul(1 << attempts.saturating_sub(1).min(20)).min(LONGEST_WAIT);
     let spread = id.bytes().fold(u64::from(attempts), |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
     wait + wait * Moment::from((spread % 256) as u8) / 1024
 }
 
-/// What could not be done, the oldest first.
+/// All dead letters, the oldest first.
 pub fn dead(store: &dyn Store) -> Result<Vec<Work>, QueueError> {
     let mut dead: Vec<Work> = read_all(store, DEAD)?;
     dead.sort_by_key(|work| work.enqueued);
     Ok(dead)
 }
 
-/// What waits, the oldest first.
+/// All waiting work, the oldest first.
 pub fn waiting(store: &dyn Store) -> Result<Vec<Work>, QueueError> {
     let mut waiting: Vec<Work> = read_all(store, QUEUE)?;
     waiting.sort_by_key(|work| work.enqueued);
     Ok(waiting)
 }
 
-/// Tries the dead letter `id` again, but for what is done of it; whether there is one.
+/// Makes the dead letter `id` wait again, keeping the steps that are done; false if there is none.
 pub fn retry(store: &mut dyn Store, id: &str, now: Moment) -> Result<bool, QueueError> {
     let key = format!("{DEAD}{id}");
     let Some(mut work) = get::<Work>(store, &key)? else { return Ok(false) };
@@ -244,14 +248,14 @@ pub fn retry(store: &mut dyn Store, id: &str, now: Moment) -> Result<bool, Queue
     Ok(true)
 }
 
-/// Whether a later job of the same name on the same branch has ended: then what is said of this one is no news.
+/// Whether a later job of the same name has ended on the same branch, so that this one is no news any more.
 pub fn is_overtaken(store: &dyn Store, work: &Work) -> Result<bool, QueueError> {
     let Task::Job(job) = &work.task else { return Ok(false) };
     let last: Option<Thread> = get(store, &format!("{THREADS}{}", work.thread()))?;
     Ok(last.is_some_and(|last| last.job > job.number))
 }
 
-/// Forgets what is so old that nobody asks for it.
+/// Removes expired entries.
 pub fn trim(store: &mut dyn Store, now: Moment) -> Result<(), QueueError> {
     let mut gone = Vec::new();
     for (space, kept) in [(ANSWERED, KEPT), (DELIVERED, KEPT), (THREADS, KEPT_LONG)] {
@@ -271,12 +275,12 @@ pub fn trim(store: &mut dyn Store, now: Moment) -> Result<(), QueueError> {
     Ok(())
 }
 
-/// Writes `value` at `key`.
+/// The change that stores `value` at `key`.
 pub(super) fn put(key: impl Into<String>, value: &impl Serialize) -> Result<Change, QueueError> {
     Ok(Change::put(key, serde_json::to_vec(value)?))
 }
 
-/// What stands at `key`.
+/// The value at `key`.
 pub(super) fn get<T: for<'d> Deserialize<'d>>(store: &dyn Store, key: &str) -> Result<Option<T>, QueueError> {
     Ok(store.get(key)?.map(|bytes| serde_json::from_slice(&bytes)).transpose()?)
 }
@@ -300,8 +304,8 @@ mod tests {
         Work::new(project, Task::Job(JobTask { number, name, workflow: None, branch, requests: Vec::new() }), now)
     }
 
-    fn news(number: u64, branch: &str, has_failed: bool) -> Vec<News> {
-        vec![News { work: work(number, branch, 0), has_failed }]
+    fn news(number: u64, branch: &str, has_failed: bool) -> Vec<NewWork> {
+        vec![NewWork { work: work(number, branch, 0), has_failed }]
     }
 
     fn number_of(next: Next) -> Option<u64> {
@@ -361,7 +365,7 @@ mod tests {
             let mut keys = 0;
             store.scan("", &mut |_, _| keys += 1).map(|()| keys)
         };
-        // Of the first its answer, of each its event and its thread, one dead and one that waits.
+        // Left: the finished work, three deliveries, three threads, one dead letter and one waiting.
         assert_eq!(count(&store)?, 9);
         trim(&mut store, KEPT + 1)?;
         assert_eq!(count(&store)?, 5);

@@ -1,4 +1,5 @@
-//! The same trouble is told once in a channel for some time; what comes more is counted, and told with the next message.
+//! A channel is told about the same trouble only once in a while; further occurrences are counted and reported with the
+//! next message.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,52 +10,52 @@ use crate::store::{Change, Store};
 
 const QUIET: &str = "quiet/";
 
-/// What a channel was told of a trouble.
+/// What a channel was told about a trouble.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Told {
     /// When.
     time: Moment,
-    /// With which piece of work.
+    /// The id of the work that told it.
     by: String,
-    /// What came since.
+    /// How many occurrences came since.
     more: u32,
-    /// What had come before that message.
+    /// How many occurrences had been suppressed before that message.
     before: u32,
 }
 
-/// Whether to tell, and what has to be kept with that.
+/// Whether to tell a channel, with the change to commit together with that decision.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Telling {
-    /// Tell, and that so many came since the last time.
+pub enum Decision {
+    /// Tell it, and that this many were suppressed since the last message.
     Tell(u32, Change),
-    /// It was told; count it.
+    /// Only count it.
     Count(Change),
 }
 
-/// Whether `channel` is told of the trouble `group` by the piece of work `by`.
-pub fn telling(
+/// Whether the work `by` may tell `channel` about the trouble `group`.
+pub fn decide(
     store: &dyn Store,
     channel: &str,
     group: &str,
     by: &str,
     quiet: Moment,
     now: Moment,
-) -> Result<Telling, QueueError> {
+) -> Result<Decision, QueueError> {
     let key = format!("{QUIET}{}", digest(&[channel, group]));
     Ok(match get::<Told>(store, &key)? {
-        // What could not be sent is told when it is tried again.
-        Some(told) if told.by == by => Telling::Tell(told.before, put(key, &told)?),
+        // The same work tries again because its message could not be sent.
+        Some(told) if told.by == by => Decision::Tell(told.before, put(key, &told)?),
         Some(told) if now < told.time + quiet => {
-            Telling::Count(put(key, &Told { more: told.more.saturating_add(1), ..told })?)
+            Decision::Count(put(key, &Told { more: told.more.saturating_add(1), ..told })?)
         }
         known => {
             let before = known.map_or(0, |told| told.more);
-            Telling::Tell(before, put(key, &Told { time: now, by: by.to_owned(), more: 0, before })?)
+            Decision::Tell(before, put(key, &Told { time: now, by: by.to_owned(), more: 0, before })?)
         }
     })
 }
 
-/// Forgets what was told so long ago that it is told again anyway.
+/// Removes entries from before the moment `before`, which have no effect any more.
 pub fn trim(store: &mut dyn Store, before: Moment) -> Result<(), QueueError> {
     let mut gone = Vec::new();
     store.scan(QUIET, &mut |key, value| {
@@ -77,9 +78,9 @@ mod tests {
     fn a_trouble_is_told_once_and_then_counted() -> Result<(), QueueError> {
         let mut store = MemoryStore::default();
         let mut ask = |by: &str, channel: &str, now| {
-            let (told, change) = match telling(&store, channel, "g", by, 100, now)? {
-                Telling::Tell(before, change) => (Some(before), change),
-                Telling::Count(change) => (None, change),
+            let (told, change) = match decide(&store, channel, "g", by, 100, now)? {
+                Decision::Tell(before, change) => (Some(before), change),
+                Decision::Count(change) => (None, change),
             };
             store.commit(&[change])?;
             Ok::<_, QueueError>(told)

@@ -1,10 +1,10 @@
-//! What is answered to commands in a comment.
+//! Replies to the commands in a comment.
 
 use super::Bot;
 use super::command::{self, ChangeMade, Command, Resolution};
-use super::error::{QueueError, Trouble};
+use super::conversation;
+use super::error::{QueueError, StepError};
 use super::services::ask;
-use super::talk;
 use super::texts::{Words, words};
 use super::work::{Project, Request};
 use crate::history::{self, HistoryError, Outcome, Record};
@@ -13,29 +13,29 @@ use crate::report::escape::{block, code, inline};
 use crate::rulebase;
 use crate::store::Store;
 
-/// Incidents that are shown as alike.
+/// At most this many similar incidents are listed.
 const ALIKE: usize = 5;
-/// A longer explanation is cut, in characters.
+/// The longest explanation in characters.
 const LONGEST: usize = 8000;
 
-/// Who answers in the conversation of `request`.
+/// Replies in the conversation of `request`.
 pub(super) struct Replier<'r> {
     pub bot: &'r Bot,
     pub project: &'r Project,
     pub request: &'r Request,
 }
 
-/// Which incident is meant.
+/// The incident that a command refers to.
 enum Meant {
     This(Box<Record>),
-    /// None, or several; said to whoever asked.
+    /// None or several; the reply that says so.
     Not(String),
 }
 
 impl Replier<'_> {
-    /// The answers to `lines`, one below the other.
-    pub fn reply(&self, lines: &[String]) -> Result<String, Trouble> {
-        let answers = lines.iter().map(|line| self.line(line)).collect::<Result<Vec<String>, Trouble>>()?;
+    /// The replies to `lines`, one below the other.
+    pub fn reply(&self, lines: &[String]) -> Result<String, StepError> {
+        let answers = lines.iter().map(|line| self.line(line)).collect::<Result<Vec<String>, StepError>>()?;
         Ok(answers.join("\n\n"))
     }
 
@@ -43,12 +43,13 @@ impl Replier<'_> {
         words(self.bot.services.language())
     }
 
-    fn line(&self, line: &str) -> Result<String, Trouble> {
+    fn line(&self, line: &str) -> Result<String, StepError> {
         let name = self.bot.config.name.as_str();
         match command::read(line) {
             Ok(Command::Help) => Ok((self.words().help)(name)),
             Ok(Command::Explain(asked)) => {
-                let answers = asked.iter().map(|word| self.explain(word)).collect::<Result<Vec<String>, Trouble>>()?;
+                let answers =
+                    asked.iter().map(|word| self.explain(word)).collect::<Result<Vec<String>, StepError>>()?;
                 Ok(answers.join("\n"))
             }
             Ok(Command::Similar(id)) => self.similar(id),
@@ -59,9 +60,9 @@ impl Replier<'_> {
         }
     }
 
-    fn explain(&self, word: &str) -> Result<String, Trouble> {
+    fn explain(&self, word: &str) -> Result<String, StepError> {
         let (knowledge, language) = (self.bot.services.knowledge(), self.bot.services.language());
-        let unfit = |error: &dyn std::fmt::Display| Trouble::Lasting(error.to_string());
+        let unfit = |error: &dyn std::fmt::Display| StepError::Permanent(error.to_string());
         knowledge.complete().map_err(|error| unfit(&error))?;
         let glossary = Glossary::shipped().map_err(|error| unfit(&error))?;
         match rulebase::explain(word, knowledge, &glossary, language) {
@@ -77,7 +78,7 @@ impl Replier<'_> {
         }
     }
 
-    fn similar(&self, id: Option<String>) -> Result<String, Trouble> {
+    fn similar(&self, id: Option<String>) -> Result<String, StepError> {
         let record = match self.meant(id)? {
             Meant::This(record) => record,
             Meant::Not(said) => return Ok(said),
@@ -98,7 +99,7 @@ impl Replier<'_> {
         Ok(format!("{}\n\n{}", self.words().alike, lines.collect::<Vec<_>>().join("\n")))
     }
 
-    fn resolve(&self, resolution: Resolution) -> Result<String, Trouble> {
+    fn resolve(&self, resolution: Resolution) -> Result<String, StepError> {
         let Resolution { incident, change, worked, note } = resolution;
         let record = match self.meant(incident)? {
             Meant::This(record) => record,
@@ -119,8 +120,8 @@ impl Replier<'_> {
         Ok(said)
     }
 
-    /// The incident `id`, without one that of the conversation.
-    fn meant(&self, id: Option<String>) -> Result<Meant, Trouble> {
+    /// The incident `id`, or the only one of the conversation.
+    fn meant(&self, id: Option<String>) -> Result<Meant, StepError> {
         let id = match id {
             Some(id) => id,
             None => match self.only_one()? {
@@ -128,25 +129,27 @@ impl Replier<'_> {
                 Err(said) => return Ok(Meant::Not(said)),
             },
         };
-        match ask(&*self.bot.services, move |store| Ok::<_, Found>(find(store, &id)?)) {
+        match ask(&*self.bot.services, move |store| Ok::<_, LookupError>(find(store, &id)?)) {
             Ok(record) => Ok(Meant::This(Box::new(record))),
-            Err(Found::History(HistoryError::NotFound { .. })) => Ok(Meant::Not(self.words().not_found.to_owned())),
-            Err(Found::History(HistoryError::Ambiguous { known, .. })) => {
+            Err(LookupError::History(HistoryError::NotFound { .. })) => {
+                Ok(Meant::Not(self.words().not_found.to_owned()))
+            }
+            Err(LookupError::History(HistoryError::Ambiguous { known, .. })) => {
                 let known: Vec<String> = known.iter().map(|id| code(id)).collect();
                 Ok(Meant::Not(format!("{} {}", self.words().which, known.join(", "))))
             }
-            Err(Found::History(error)) => Err(error.into()),
-            Err(Found::Queue(error)) => Err(error.into()),
+            Err(LookupError::History(error)) => Err(error.into()),
+            Err(LookupError::Queue(error)) => Err(error.into()),
         }
     }
 
-    /// The only incident of the conversation; what to say where there is not one.
-    fn only_one(&self) -> Result<Result<String, String>, Trouble> {
+    /// The id of the conversation's only incident, or the reply where there are none or several.
+    fn only_one(&self) -> Result<Result<String, String>, StepError> {
         let (forge, request) = (self.project.forge, self.request.clone());
-        let talk = ask(&*self.bot.services, move |store| talk::of(store, forge, &request))?;
-        let known: Vec<(&String, &String)> =
-            talk.jobs.iter().flat_map(|(job, ids)| ids.iter().map(move |id| (job, id))).collect();
-        Ok(match known.as_slice() {
+        let known = ask(&*self.bot.services, move |store| conversation::of(store, forge, &request))?;
+        let incidents: Vec<(&String, &String)> =
+            known.jobs.iter().flat_map(|(job, ids)| ids.iter().map(move |id| (job, id))).collect();
+        Ok(match incidents.as_slice() {
             [] => Err(self.words().no_incident.to_owned()),
             [(_, id)] => Ok((*id).clone()),
             several => {
@@ -161,20 +164,20 @@ fn find(store: &mut dyn Store, id: &str) -> Result<Record, HistoryError> {
     history::find(&*store, id)
 }
 
-/// Why there is no record.
-enum Found {
+/// Why a record could not be looked up.
+enum LookupError {
     History(HistoryError),
     Queue(QueueError),
 }
 
-impl From<HistoryError> for Found {
-    fn from(error: HistoryError) -> Found {
-        Found::History(error)
+impl From<HistoryError> for LookupError {
+    fn from(error: HistoryError) -> LookupError {
+        LookupError::History(error)
     }
 }
 
-impl From<QueueError> for Found {
-    fn from(error: QueueError) -> Found {
-        Found::Queue(error)
+impl From<QueueError> for LookupError {
+    fn from(error: QueueError) -> LookupError {
+        LookupError::Queue(error)
     }
 }

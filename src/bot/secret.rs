@@ -5,41 +5,42 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Where a secret is: `{ file = "/etc/oomdoc/token" }` or `{ env = "OOMDOC_GITHUB_TOKEN" }`. It stands in no configuration itself.
+/// Where a secret is found: `{ file = "/etc/oomdoc/token" }` or `{ env = "OOMDOC_GITHUB_TOKEN" }`. The configuration
+/// never contains the secret itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SecretSource {
-    /// A file that holds it, and nothing else but line ends behind it.
+    /// A file that contains nothing else; line ends behind the secret are ignored.
     File(PathBuf),
-    /// The name of a variable of the environment that holds it.
+    /// The environment variable that contains it.
     Env(String),
 }
 
-/// A secret. It is never shown.
+/// A secret, which `Debug` does not print.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
-/// Why there is no secret.
+/// Why a secret cannot be read.
 #[derive(Debug, Error)]
 pub enum SecretError {
-    /// The file.
+    /// The file cannot be read.
     #[error("the secret in {} cannot be read: {error}", .path.display())]
     File {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
     /// The variable is not set.
     #[error("the secret in ${0} is not set")]
     Variable(String),
-    /// There is nothing in it.
+    /// The file or variable is empty.
     #[error("the secret in {0} is empty")]
     Empty(String),
 }
 
 impl SecretSource {
-    /// The secret, as it is now: one that was changed holds from then on.
+    /// Reads the secret anew, so that a changed one is used from then on.
     pub fn read(&self) -> Result<Secret, SecretError> {
         let (words, place) = match self {
             SecretSource::File(path) => (read(path)?, path.display().to_string()),
@@ -48,7 +49,7 @@ impl SecretSource {
             }
         };
         let words = words.trim_end_matches(['\n', '\r']);
-        // Whoever knows that it is empty could sign with it.
+        // Anybody could sign with an empty key.
         if words.is_empty() { Err(SecretError::Empty(place)) } else { Ok(Secret(words.to_owned())) }
     }
 }
@@ -58,12 +59,11 @@ fn read(path: &Path) -> Result<String, SecretError> {
 }
 
 impl Secret {
-    /// One that is there already.
     pub fn new(words: impl Into<String>) -> Secret {
         Secret(words.into())
     }
 
-    /// Its words, to be shown to whom it belongs.
+    /// The secret itself, for its recipient alone.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -9,32 +9,32 @@ use crate::redact::Redactor;
 use crate::source::Input;
 use crate::store::Store;
 
-/// What is done with the store by whoever has it.
-pub type Act = Box<dyn FnOnce(&mut dyn Store) + Send>;
+/// An operation on the store, run by its owner.
+pub type StoreAction = Box<dyn FnOnce(&mut dyn Store) + Send>;
 
 /// What the bot needs of the server.
 pub trait Services: Send + Sync + 'static {
-    /// This moment.
+    /// The current time.
     fn now(&self) -> Moment;
-    /// The language in which it answers.
+    /// The language in which the bot writes.
     fn language(&self) -> Language;
-    /// Does `act` with the store, and returns when it is done.
-    fn with_store(&self, act: Act) -> Result<(), QueueError>;
-    /// The reports on a log, one for each job that it is of, in [`Services::language`].
+    /// Runs `act` on the store and returns when it is done.
+    fn with_store(&self, act: StoreAction) -> Result<(), QueueError>;
+    /// Analyses a log; one report per job that it belongs to, in [`Services::language`].
     fn analyze(&self, log: Input<'static>) -> Result<Vec<Report>, crate::Error>;
-    /// Keeps an incident; it is durable when this returns, and the same one twice is one.
+    /// Keeps an incident durably. Keeping the same one twice has no further effect.
     fn keep(&self, record: Record) -> Result<(), HistoryError>;
-    /// Incidents like `record`.
+    /// At most `most` incidents similar to `record`.
     fn similar(&self, record: &Record, most: usize) -> Result<Vec<Likeness>, HistoryError>;
-    /// Keeps what was done about an incident.
+    /// Records what was done about an incident.
     fn resolve(&self, outcome: Outcome) -> Result<(), HistoryError>;
-    /// What is known.
+    /// The rules.
     fn knowledge(&self) -> &Knowledge;
-    /// What masks secrets.
+    /// The redactor that masks secrets.
     fn redactor(&self) -> &Redactor;
 }
 
-/// What `act` makes of the store.
+/// Runs `act` on the store and returns its result.
 pub(super) fn ask<T, E>(
     services: &dyn Services,
     act: impl FnOnce(&mut dyn Store) -> Result<T, E> + Send + 'static,

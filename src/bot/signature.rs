@@ -1,11 +1,11 @@
-//! Whether an event is from whom it says.
+//! Verifies that an event comes from its forge.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use super::secret::Secret;
 
-/// HMAC-SHA256 of `message`; a key may have any length.
+/// The HMAC-SHA256 of `message`; the key may have any length.
 pub(super) fn sign(key: &[u8], message: &[u8]) -> Option<Vec<u8>> {
     Some(mac(key)?.chain_update(message).finalize().into_bytes().to_vec())
 }
@@ -14,7 +14,8 @@ fn mac(key: &[u8]) -> Option<Hmac<Sha256>> {
     Hmac::<Sha256>::new_from_slice(key).ok()
 }
 
-/// Whether `header` (`sha256=…`) is the signature of `body` by one of `secrets`. How long it takes says nothing of them.
+/// Whether `header` (`sha256=…`) is the signature of `body` by one of `secrets`, in a time that reveals nothing about
+/// them.
 pub fn is_signed(secrets: &[Secret], header: &str, body: &[u8]) -> bool {
     let Some(signature) = header.strip_prefix("sha256=").and_then(hex) else { return false };
     let is_by = |secret: &Secret| {
@@ -23,7 +24,7 @@ pub fn is_signed(secrets: &[Secret], header: &str, body: &[u8]) -> bool {
     secrets.iter().fold(false, |found, secret| is_by(secret) | found)
 }
 
-/// Whether `token` is one of `secrets`. Their digests are compared, so that how long it takes says nothing of them.
+/// Whether `token` is one of `secrets`. Digests are compared, so that the time reveals nothing about them.
 pub fn is_known(secrets: &[Secret], token: &str) -> bool {
     const KEY: &[u8] = b"oomdoc";
     let digest = sign(KEY, token.as_bytes()).unwrap_or_default();
@@ -45,7 +46,7 @@ mod tests {
 
     #[test]
     fn only_who_knows_a_secret_can_sign() {
-        // The example of GitHub's documentation.
+        // The example in GitHub's documentation.
         let secrets = [Secret::new("another"), Secret::new("It's a Secret to Everybody")];
         let right = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
         assert!(is_signed(&secrets, right, b"Hello, World!"));

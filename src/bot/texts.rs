@@ -1,37 +1,37 @@
-//! What the bot says, in both languages.
+//! The bot's words, in both languages.
 
 use crate::knowledge::Language;
 
-/// Words of one language.
+/// The words of one language.
 #[derive(Debug)]
 pub(super) struct Words {
-    /// What a link to a job is called.
+    /// The text of a link to a job.
     pub page: &'static str,
-    /// That so many of the same came since the last message.
+    /// How many of the same came since the last message.
     pub more: fn(u32) -> String,
-    /// What can be asked for; `name` is ours.
+    /// The list of commands, for a bot called `name`.
     pub help: fn(&str) -> String,
-    /// That a line makes no sense.
+    /// The line is not understood.
     pub not_understood: &'static str,
-    /// That nothing is called so; what is spelled like it.
+    /// Nothing has this name; these are spelled similarly.
     pub unknown: fn(&str, &[String]) -> String,
-    /// That no incident is known here.
+    /// No incident of the conversation is known.
     pub no_incident: &'static str,
-    /// That there is no such incident.
+    /// There is no incident with this id.
     pub not_found: &'static str,
-    /// That several are meant.
+    /// Several incidents are possible.
     pub which: &'static str,
-    /// What stands above incidents that are alike.
+    /// The heading of similar incidents.
     pub alike: &'static str,
-    /// That there are none.
+    /// There are no similar incidents.
     pub none_alike: &'static str,
-    /// That something helped, or did not.
+    /// It was recorded that a change worked, or that it did not.
     pub noted: fn(&str, &str, bool) -> String,
-    /// That there is no such patch.
+    /// There is no patch with this number.
     pub no_patch: &'static str,
-    /// That the comment was cut.
+    /// The comment was cut.
     pub cut: &'static str,
-    /// That it helped then.
+    /// What helped then.
     pub helped: fn(&str) -> String,
 }
 

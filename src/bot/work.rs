@@ -1,4 +1,4 @@
-//! What the bot has to do, as it lies in the store.
+//! The bot's work, as it is stored.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::hexadecimal::hexadecimal;
 /// Milliseconds since 1970.
 pub type Moment = i64;
 
-/// Who runs pipelines and holds conversations.
+/// The services that run pipelines and hold conversations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ForgeName {
@@ -22,7 +22,7 @@ pub enum ForgeName {
 }
 
 impl ForgeName {
-    /// The word for it.
+    /// The name in addresses and settings.
     pub fn as_str(self) -> &'static str {
         match self {
             ForgeName::GitHub => "github",
@@ -40,13 +40,13 @@ impl fmt::Display for ForgeName {
 /// A project on a forge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Project {
-    /// Where.
+    /// The forge.
     pub forge: ForgeName,
-    /// `owner/name`, or GitLab's number of it.
+    /// `owner/name` on GitHub, the project's number on GitLab.
     pub name: String,
-    /// What people call it.
+    /// The name that people see.
     pub title: String,
-    /// By which installation of our app it is reached, where the event says so.
+    /// The installation of our app that gives access to it, if the event names one.
     #[serde(default)]
     pub installation: Option<u64>,
 }
@@ -54,25 +54,26 @@ pub struct Project {
 /// A pull or merge request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// The project that it wants to change.
+    /// The project that the request wants to change.
     pub project: String,
-    /// Its number there.
+    /// Its number in the project.
     pub number: u64,
 }
 
-/// A job that is over, as an event told of it. What holds is asked for when it is answered: events come late, twice and out of order.
+/// A job that ended, as an event described it. Its real state is asked for later: events come late, twice and out of
+/// order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobTask {
-    /// Its number on the forge. Every attempt of a job has its own, and a later one a higher.
+    /// Its number on the forge. Every attempt of a job has its own, later ones a higher.
     pub number: u64,
-    /// What it is called.
+    /// The job's name.
     pub name: String,
-    /// The workflow that it is of, where the event says so: two may have jobs of one name.
+    /// The workflow, if the event names it: two may have jobs of the same name.
     #[serde(default)]
     pub workflow: Option<String>,
     /// The branch.
     pub branch: String,
-    /// Requests that the event names.
+    /// The requests that the event names.
     #[serde(default)]
     pub requests: Vec<Request>,
 }
@@ -80,15 +81,15 @@ pub struct JobTask {
 /// A comment that addresses the bot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommentTask {
-    /// What sort of comment; each sort counts by itself.
+    /// The kind of comment; numbers are unique within a kind.
     pub sort: String,
     /// Its number.
     pub number: u64,
-    /// The conversation that it belongs to.
+    /// The request that it was written on.
     pub request: Request,
-    /// Who wrote it: a login, or GitLab's number of the user.
+    /// The author: a login on GitHub, the user's number on GitLab.
     pub author: String,
-    /// What is asked for, a line each.
+    /// The commands, one per line.
     pub lines: Vec<String>,
 }
 
@@ -96,52 +97,52 @@ pub struct CommentTask {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Task {
-    /// Say why a job failed, or that it failed no longer.
+    /// Say why a job failed, or that it no longer fails.
     Job(JobTask),
-    /// Answer a comment.
+    /// Reply to a comment.
     Comment(CommentTask),
 }
 
-/// How far a step is.
+/// The state of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepState {
-    /// It was begun, and cannot be done twice. Whether it was done nobody knows.
+    /// It was begun and cannot be repeated; whether it succeeded is unknown.
     Begun,
     /// It is done.
     Done,
-    /// It was refused, for good.
+    /// It failed for good, for this reason.
     Refused(String),
 }
 
 /// A piece of work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
-    /// For whom.
+    /// The project.
     pub project: Project,
-    /// What.
+    /// The task.
     pub task: Task,
-    /// When it came.
+    /// When the event arrived.
     pub enqueued: Moment,
-    /// When it is tried next.
+    /// When it may be tried next.
     pub due: Moment,
-    /// How often it was tried in vain.
+    /// How many attempts failed.
     pub attempts: u32,
-    /// What went wrong the last time.
+    /// Why the last one failed.
     #[serde(default)]
     pub error: Option<String>,
-    /// Its steps so far, by name.
+    /// The states of its steps, by name.
     #[serde(default)]
     pub steps: BTreeMap<String, StepState>,
 }
 
 impl Work {
-    /// Work that came at `now`.
+    /// Work from an event that arrived at `now`.
     pub fn new(project: Project, task: Task, now: Moment) -> Work {
         Work { project, task, enqueued: now, due: now, attempts: 0, error: None, steps: BTreeMap::new() }
     }
 
-    /// Its name: the same job and the same comment have one, whoever tells of them and how often.
+    /// The id: equal for all events about the same job or comment.
     pub fn id(&self) -> String {
         let Project { forge, name, .. } = &self.project;
         match &self.task {
@@ -150,7 +151,7 @@ impl Work {
         }
     }
 
-    /// What it is about, in words: `job 123`.
+    /// What it is about: `job 123`.
     pub fn about(&self) -> String {
         match &self.task {
             Task::Job(job) => format!("job {}", job.number),
@@ -158,7 +159,7 @@ impl Work {
         }
     }
 
-    /// What its conversation is about: of that, work is done in the order in which it came.
+    /// The thread: work of one thread is done in the order in which it arrived.
     pub fn thread(&self) -> String {
         let Project { forge, name, .. } = &self.project;
         match &self.task {
@@ -170,12 +171,12 @@ impl Work {
         }
     }
 
-    /// How far `step` is.
+    /// The state of `step`.
     pub fn step(&self, step: &str) -> Option<&StepState> {
         self.steps.get(step)
     }
 
-    /// What was refused.
+    /// The steps that failed for good, and why.
     pub fn refused(&self) -> impl Iterator<Item = String> {
         self.steps.iter().filter_map(|(step, state)| match state {
             StepState::Refused(why) => Some(format!("{step}: {why}")),
@@ -184,7 +185,7 @@ impl Work {
     }
 }
 
-/// A short name for `parts`, no two lists of which have the same.
+/// A short digest of `parts`, distinct for distinct lists.
 pub fn digest(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {

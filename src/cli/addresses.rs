@@ -1,10 +1,10 @@
-//! The one place that lets addresses be opened: for the arguments of `analyze` and `digest`, which somebody typed.
+//! The one place that allows addresses to be opened: as arguments of `analyze` and `digest`, which the user typed.
 
 use std::sync::Arc;
 
 use crate::source::Elsewhere;
 
-/// `paths` as they may be told of, and who opens those that are addresses.
+/// `paths` with addresses in the form without secrets, and the object that opens them, if there are any.
 #[cfg(feature = "stores")]
 pub(super) fn of_command_line(paths: Vec<String>) -> (Vec<String>, Option<Arc<dyn Elsewhere>>) {
     use crate::stores::{Environment, Patience, Stores};
@@ -12,7 +12,7 @@ pub(super) fn of_command_line(paths: Vec<String>) -> (Vec<String>, Option<Arc<dy
     (paths, stores.map(|stores| stores as Arc<dyn Elsewhere>))
 }
 
-/// Nobody does.
+/// Without the feature `stores` addresses cannot be opened; their secrets are removed all the same.
 #[cfg(not(feature = "stores"))]
 pub(super) fn of_command_line(paths: Vec<String>) -> (Vec<String>, Option<Arc<dyn Elsewhere>>) {
     use crate::source::address::{is_address, told};

@@ -18,7 +18,7 @@ use crate::report;
 use crate::triage::{self, HttpError, Patience};
 use crate::watch::Watch;
 
-/// How commands that read logs end.
+/// Exit codes of the commands that read logs.
 pub(super) const EXIT_CODES: &str = "Exit codes:
   0  the inputs were read, whatever they hold
   1  the verdict is one that --fail-on names
@@ -54,20 +54,20 @@ impl Analyze {
     }
 }
 
-/// The root of the repository that a pipeline works in; elsewhere the current folder.
+/// The root of the repository that a pipeline works in; otherwise the current folder.
 pub(super) fn repository() -> PathBuf {
     let named = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"].iter().find_map(std::env::var_os);
     named.map_or_else(|| PathBuf::from("."), PathBuf::from)
 }
 
-/// Adds `page` to the step's summary, where GitHub Actions wants one.
+/// Appends `page` to the step's summary of GitHub Actions, if there is one.
 pub(super) fn summarize(page: &str) -> Result<(), CliError> {
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from) else { return Ok(()) };
     let file = OpenOptions::new().append(true).create(true).open(&path);
     file.and_then(|mut file| writeln!(file, "{page}")).map_err(|error| CliError::Write { path, error })
 }
 
-/// Posts a message; that nobody takes it costs nobody the analysis.
+/// Posts a message to `url`. A failure is a warning: the analysis has succeeded.
 pub(super) fn tell(url: &str, sent: &Report, language: Language, run: Option<&str>) {
     if let Err(error) = triage::notify(url, sent, language, run, Patience::default()) {
         let advice = match error {

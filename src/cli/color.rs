@@ -2,7 +2,7 @@ use clap::{Args, ValueEnum};
 
 use crate::settings;
 
-/// Whether what is printed has colours.
+/// When output is coloured.
 #[derive(Debug, Args)]
 pub(super) struct Color {
     /// Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]
@@ -18,8 +18,8 @@ enum When {
 }
 
 impl Color {
-    /// What the command line says.
-    pub fn told(&self) -> Option<settings::Color> {
+    /// The flag's value.
+    pub fn choice(&self) -> Option<settings::Color> {
         self.color.map(|when| match when {
             When::Auto => settings::Color::Auto,
             When::Always => settings::Color::Always,
@@ -28,7 +28,7 @@ impl Color {
     }
 }
 
-/// From now on it is so for all that this process prints.
+/// Sets the choice for everything that this process prints.
 pub(super) fn apply(color: settings::Color) {
     let choice = match color {
         settings::Color::Auto => return,

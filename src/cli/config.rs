@@ -1,4 +1,4 @@
-//! `oomdoc config`: what holds, and who says so.
+//! `oomdoc config`: the effective settings and the origin of each.
 
 use std::process::ExitCode;
 
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::error::CliError;
 use super::home::{Home, warn_of_expired};
 use super::language::Lang;
-use super::screen::said;
+use super::printing::printable;
 use super::table::table;
 use crate::model::one_line;
-use crate::settings::{Origin, Shown};
+use crate::settings::{Origin, ShownSetting};
 
 /// Show the settings in effect, and where each comes from: docs/configuration.md
 #[derive(Debug, Args)]
@@ -50,7 +50,7 @@ impl Config {
 
 impl Show {
     fn run(self, home: &Home) -> Result<ExitCode, CliError> {
-        // What cannot hold is an error here, too.
+        // Report settings that are invalid as an analysis would.
         warn_of_expired(&*home.site(&*home.knowledge()?)?);
         let folder = home.path().ok().map(|path| path.to_string_lossy().into_owned());
         let shown = home.settings.shown(folder);
@@ -58,8 +58,10 @@ impl Show {
             ConfigFormat::Text => {
                 let rows: Vec<[String; 3]> = shown
                     .iter()
-                    .map(|Shown { key, words, origin, .. }| [(*key).to_owned(), origin.to_string(), words.clone()])
-                    .map(|row| row.map(|cell| said(&one_line(&cell))))
+                    .map(|ShownSetting { key, words, origin, .. }| {
+                        [(*key).to_owned(), origin.to_string(), words.clone()]
+                    })
+                    .map(|row| row.map(|cell| printable(&one_line(&cell))))
                     .collect();
                 table(&rows)
             }
@@ -69,7 +71,7 @@ impl Show {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn json(&self, home: &Home, shown: &[Shown]) -> Value {
+    fn json(&self, home: &Home, shown: &[ShownSetting]) -> Value {
         let files = home.settings.files.iter();
         let files: Vec<Value> = files.map(|(path, whose)| json!({ "path": path, "whose": whose.as_str() })).collect();
         let origin = |origin: &Origin| match origin {

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::error::CliError;
 
-/// Where a report goes.
+/// Where a report is written.
 #[derive(Debug, Args)]
 pub(super) struct Destination {
     /// Write the report to this file instead of printing it
@@ -18,7 +18,7 @@ pub(super) struct Destination {
 }
 
 impl Destination {
-    /// Writes `text`, whose styles only a terminal gets.
+    /// Writes `text`; its styles are kept only for a terminal.
     pub fn write_styled(&self, text: &str) -> Result<(), CliError> {
         match (&self.output, self.quiet) {
             (None, false) => Ok(anstream::stdout().write_all(text.as_bytes())?),
@@ -26,12 +26,12 @@ impl Destination {
         }
     }
 
-    /// The file that the user names.
+    /// The file given with `--output`.
     pub fn file(&self) -> Option<&Path> {
         self.output.as_deref()
     }
 
-    /// Writes `page` as it is.
+    /// Writes `page` unchanged.
     pub fn write(&self, page: &str) -> Result<(), CliError> {
         match &self.output {
             Some(path) => std::fs::write(path, page).map_err(|error| CliError::Write { path: path.clone(), error }),

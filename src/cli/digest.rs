@@ -13,6 +13,7 @@ use super::progress::Progress;
 use crate::Options;
 use crate::digest;
 use crate::redact::Redactor;
+use crate::store;
 use crate::watch::Watch;
 
 /// Read the logs of this node into a small digest, which `merge` joins with those of other nodes.
@@ -39,7 +40,7 @@ impl Digest {
         }
         let (knowledge, _) = home.knowledge_and_experience()?;
         let site = home.site(&knowledge)?;
-        let node = node.or_else(host_name).ok_or(CliError::NoNode)?;
+        let node = node.or_else(store::host_name).ok_or(CliError::NoNode)?;
         let watch = Arc::new(Watch::default());
         let (paths, elsewhere) = addresses::of_command_line(paths);
         let progress = Progress::of(&watch, &paths, elsewhere.clone());
@@ -54,7 +55,7 @@ impl Digest {
     }
 }
 
-/// Writes bytes to `output`, or to standard output.
+/// Writes bytes to `output`, or to standard output without one.
 pub(super) fn write(output: Option<PathBuf>, bytes: &[u8]) -> Result<(), CliError> {
     match output {
         Some(path) => std::fs::write(&path, bytes).map_err(|error| CliError::Write { path, error }),
@@ -64,11 +65,4 @@ pub(super) fn write(output: Option<PathBuf>, bytes: &[u8]) -> Result<(), CliErro
             Ok(out.flush()?)
         }
     }
-}
-
-/// What the system calls this machine.
-fn host_name() -> Option<String> {
-    let told = || std::env::var("HOSTNAME").ok();
-    let of_system = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
-    of_system.or_else(told).map(|name| name.trim().to_owned()).filter(|name| !name.is_empty())
 }

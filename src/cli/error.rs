@@ -6,8 +6,8 @@ use anstyle::{AnsiColor, Style};
 use thiserror::Error as ThisError;
 
 use super::language::spoken;
-use super::messages::told;
-use super::screen::said;
+use super::messages::translate;
+use super::printing::printable;
 use crate::Error;
 use crate::digest::DigestError;
 use crate::estimate::EstimateError;
@@ -22,10 +22,10 @@ use crate::source::SourceError;
 use crate::source::address::is_address;
 use crate::store::{HomeUnknown, StoreError};
 
-/// Why a command did not do what it was asked for.
+/// Why a command failed.
 #[derive(Debug, ThisError)]
 pub(super) enum CliError {
-    /// There is no report.
+    /// The analysis failed.
     #[error(transparent)]
     Analysis(#[from] Error),
     /// A path stands where a command should.
@@ -34,22 +34,22 @@ pub(super) enum CliError {
         /// The path.
         path: String,
     },
-    /// There are inputs, and none of them is a log.
+    /// There are inputs, but none of them is a log.
     #[error("nothing could be read as a log")]
     NoLog(Vec<String>),
-    /// Not one digest could be read.
+    /// None of the digests could be read.
     #[error("no digest could be read")]
     NoDigest(Vec<(String, DigestError)>),
-    /// A digest is nothing to look at.
+    /// A digest would be printed on a terminal.
     #[error("a digest is no text for a terminal")]
     DigestOnTerminal,
-    /// The node has no name.
+    /// The node has no host name.
     #[error("this node has no name")]
     NoNode,
-    /// A rank or node that is asked for is not known.
+    /// A requested rank or node does not occur in the logs.
     #[error("the logs name no {asked}")]
     NoRank {
-        /// Which.
+        /// The rank or node.
         asked: String,
         /// How many ranks are known.
         count: usize,
@@ -59,121 +59,121 @@ pub(super) enum CliError {
     /// A digest could not be written.
     #[error("the digest could not be written: {0}")]
     Digest(#[from] DigestError),
-    /// The command was not run, or not recorded.
+    /// The command could not be started or recorded.
     #[cfg(target_os = "linux")]
     #[error(transparent)]
     Run(#[from] crate::recorder::StartError),
-    /// The command is not run again.
+    /// The command could not be run again with a change.
     #[cfg(target_os = "linux")]
     #[error("it is not run again: {0}")]
     Retry(#[from] crate::attempt::RetryError),
-    /// There is nothing to record with.
+    /// The recorder works on Linux only.
     #[cfg(not(target_os = "linux"))]
     #[error("`oomdoc run` records on Linux only")]
     NoRecorder,
-    /// Nothing was mended.
+    /// No fix could be made.
     #[error(transparent)]
     Fix(#[from] FixError),
-    /// There is no estimate.
+    /// The estimate failed.
     #[error(transparent)]
     Estimate(#[from] EstimateError),
-    /// Nothing could be fitted.
+    /// The fit failed.
     #[error(transparent)]
     Fit(#[from] FitError),
     /// A file could not be written.
     #[error("cannot write {}: {error}", .path.display())]
     Write {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
-    /// What should leave the process cannot be freed of secrets, so it does not leave.
+    /// Secrets could not be masked, so nothing was sent.
     #[error("nothing was sent because secrets could not be masked: {0}")]
     Redact(#[from] RedactError),
-    /// A folder that should be read is none.
+    /// A folder given with `--root` cannot be read.
     #[cfg(feature = "mcp")]
     #[error("cannot read {}: {error}", .path.display())]
     Root {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
     /// The report could not be written as JSON.
     #[error("the report could not be written: {0}")]
     Json(#[from] serde_json::Error),
-    /// No rules could be read.
+    /// The rules could not be read.
     #[error(transparent)]
     Sources(#[from] SourcesError),
-    /// The store could not be used.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The history.
+    /// The history failed.
     #[error(transparent)]
     History(#[from] HistoryError),
-    /// A log without an incident is like none.
+    /// A log to compare with has no incident.
     #[error("{path} holds no incident")]
     NothingAlike {
         /// The log.
         path: String,
     },
-    /// The server does not serve.
+    /// The server could not be started.
     #[cfg(feature = "server")]
     #[error(transparent)]
     Server(#[from] crate::server::ServerError),
-    /// A token was not made, listed or taken back.
+    /// A token could not be created, listed or revoked.
     #[cfg(feature = "server")]
     #[error(transparent)]
     Token(#[from] crate::server::TokenError),
-    /// The team's server.
+    /// The team's server failed.
     #[error(transparent)]
     Remote(#[from] crate::remote::RemoteError),
-    /// What should hold cannot.
+    /// The settings are invalid.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// There is no place for the store.
+    /// The home folder cannot be determined.
     #[error(transparent)]
     Home(#[from] HomeUnknown),
-    /// Nothing asks for a fact that the user told.
+    /// A fact that was given is unknown.
     #[error("no fact is called `{name}`")]
     NoFact {
-        /// What was told.
+        /// Its name.
         name: String,
-        /// What is spelled most like it.
+        /// Known names with a similar spelling.
         nearest: Vec<String>,
     },
-    /// A rule cannot be called so.
+    /// The name is not valid for a rule.
     #[error(transparent)]
     Name(#[from] BadName),
-    /// A new file would take the place of another.
+    /// A new file would overwrite another.
     #[error("{} is there already", .path.display())]
     IsThere {
-        /// Which.
+        /// Its path.
         path: PathBuf,
     },
-    /// Rules were refused.
+    /// The rules were refused.
     #[error("{path} was not imported")]
     NotImported {
         /// The file or folder.
         path: String,
     },
-    /// A rule that should be removed is not the user's.
+    /// There is no imported rule with this id.
     #[error("there is no imported rule `{id}`")]
     NotYours {
-        /// What was asked for.
+        /// The id.
         id: String,
-        /// What is spelled most like it.
+        /// Known ids with a similar spelling.
         nearest: Vec<String>,
     },
-    /// Nothing is called so.
+    /// The word to explain is unknown.
     #[error("nothing is called `{word}`")]
     Unexplained {
-        /// What was asked for.
+        /// The word.
         word: String,
-        /// What is spelled most like it.
+        /// Known words with a similar spelling.
         nearest: Vec<String>,
     },
     /// Standard output could not be written.
@@ -188,16 +188,16 @@ impl From<KnowledgeError> for CliError {
 }
 
 impl CliError {
-    /// Says what went wrong and what to do about it, on standard error; the exit status to end with.
+    /// Prints the error and a hint on standard error and returns the exit status.
     pub fn report(&self) -> ExitCode {
         const ERROR: Style = AnsiColor::Red.on_default().bold();
         const HINT: Style = AnsiColor::Cyan.on_default();
-        // Whoever reads through `head` has what they wanted.
+        // The reader of a pipe, such as `head`, may close it early.
         if matches!(self, CliError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe) {
             return ExitCode::SUCCESS;
         }
         let language = spoken();
-        let told = |words: &str| said(&told(words, language));
+        let told = |words: &str| printable(&translate(words, language));
         anstream::eprintln!("{ERROR}{}{ERROR:#}: {}", told("error"), told(&self.to_string()));
         if let CliError::Analysis(Error::NothingRead(errors))
         | CliError::Estimate(EstimateError::Analysis(Error::NothingRead(errors)))
@@ -217,7 +217,7 @@ impl CliError {
         ExitCode::from(2)
     }
 
-    /// What to do about it.
+    /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
         let fixed = match self {
             CliError::NoCommand { path } => return Some(format!("`oomdoc analyze {path}` says what happened there")),
@@ -320,7 +320,7 @@ impl CliError {
     }
 }
 
-/// Which ranks can be asked for.
+/// Which ranks the logs contain.
 fn known_ranks(count: usize, nodes: &[String]) -> String {
     const NAMED: usize = 8;
     match nodes {
@@ -329,7 +329,7 @@ fn known_ranks(count: usize, nodes: &[String]) -> String {
     }
 }
 
-/// What to do where a patch edits no file: what to type, what else to pick, what to give.
+/// The alternatives where a patch edits no file: a line to type, another patch, or another input.
 fn instead(lines: &[String], others: &[String]) -> String {
     let typed = lines.iter().map(|line| format!("set it yourself:\n  {}", line.replace('\n', "\n  ")));
     let picked =
@@ -339,7 +339,7 @@ fn instead(lines: &[String], others: &[String]) -> String {
     ways.join("\n").trim_start_matches("or ").to_owned()
 }
 
-/// Whether it is about an address that was asked for.
+/// Whether the error concerns an address that was opened.
 fn is_elsewhere(error: &SourceError) -> bool {
     is_address(error.path()) && !matches!(error, SourceError::Address { .. })
 }

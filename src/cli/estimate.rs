@@ -10,7 +10,7 @@ use super::home::Home;
 use super::language::Lang;
 use crate::{Options, estimate};
 
-/// As wide where there is no terminal.
+/// The width where there is no terminal.
 const WIDTH: usize = 100;
 
 /// Say how much memory a job should need on each GPU and host, moment by moment, and what makes it fit.
@@ -56,7 +56,7 @@ impl Estimate {
     }
 }
 
-/// Columns of the terminal.
+/// The terminal's width in columns.
 fn width() -> usize {
     terminal_size::terminal_size().map_or(WIDTH, |(terminal_size::Width(columns), _)| usize::from(columns))
 }

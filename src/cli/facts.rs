@@ -5,7 +5,7 @@ use crate::facts::Value;
 use crate::knowledge::{Glossary, Knowledge};
 use crate::rulebase::FactNames;
 
-/// What the user knows and no input says.
+/// Facts that the user knows and no input states.
 #[derive(Debug, Args)]
 pub(super) struct ToldFacts {
     /// Facts that nothing else states, as rules name them: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`
@@ -14,7 +14,7 @@ pub(super) struct ToldFacts {
 }
 
 impl ToldFacts {
-    /// Refuses facts that nobody asks for: they would change nothing, and nobody would notice.
+    /// Refuses unknown facts: they would silently have no effect.
     pub fn check(&self, knowledge: &Knowledge) -> Result<(), CliError> {
         match unknown_fact(&self.fact, knowledge)? {
             Some((name, nearest)) => Err(CliError::NoFact { name, nearest }),
@@ -23,7 +23,7 @@ impl ToldFacts {
     }
 }
 
-/// The first of `facts` that nobody knows, and what is spelled most like it.
+/// The first of `facts` with an unknown name, and known names with a similar spelling.
 pub(super) fn unknown_fact(
     facts: &[(String, Value)],
     knowledge: &Knowledge,
@@ -36,7 +36,7 @@ pub(super) fn unknown_fact(
     Ok(unknown.map(|(name, _)| (name.clone(), names.nearest(name))))
 }
 
-/// `host.memory=500GiB`: a name and a number, an amount of memory, yes or no, or words.
+/// Parses `host.memory=500GiB`: a name and a number, an amount of memory, a flag or words.
 fn read(text: &str) -> Result<(String, Value), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name.to_owned(), Value::read(value))),

@@ -55,7 +55,7 @@ impl Fix {
             let changes: Vec<String> = patches.iter().filter(is_here).map(|patch| report::change(patch)).collect();
             writeln!(out, "{}: {}, {done}", mended.file, changes.join("; "))?;
         }
-        // A diff is often piped on: what is to be heeded goes beside it.
+        // A diff is often piped into another program, so notes go to standard error.
         let mut notes: Vec<&str> = patches.iter().filter_map(|patch| patch.constraint.as_deref()).collect();
         notes.dedup();
         for note in notes {

@@ -1,4 +1,4 @@
-//! What a user says of a job, as the command line spells it.
+//! The description of a planned job by command line flags.
 
 use clap::{Args, ValueEnum};
 
@@ -6,7 +6,7 @@ use crate::estimate::{Limits, PlannedJob};
 use crate::facts::Value;
 use crate::model::Bytes;
 
-/// A job and the machines for it. What is not said is as the configuration says, else as the assumptions say.
+/// A job and its machines. Values that are not given come from the configuration, else from the assumptions.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Flags {
     /// The model: a size (`8b`), a name (`Qwen2.5-7B`), a path of either, or its config.json
@@ -174,13 +174,13 @@ fn parameters(text: &str) -> Result<u64, String> {
     if (1e6..1e14).contains(&count) { Ok(count.round() as u64) } else { Err("write it as `8.03b`".to_owned()) }
 }
 
-/// An amount of memory, written as `example` is.
+/// Parses an amount of memory; `example` shows the format in the error message.
 pub(super) fn size(text: &str, example: &str) -> Result<Bytes, String> {
     crate::parse::memory_size(text).filter(|size| *size > Bytes(0)).ok_or_else(|| format!("write it as `{example}`"))
 }
 
 impl Flags {
-    /// The job that they describe: most of what is said are facts.
+    /// The planned job; most flags become facts.
     pub fn job(&self) -> PlannedJob {
         let mut facts = Vec::new();
         let mut say = |name: &str, value| facts.push((name.to_owned(), value));
@@ -211,7 +211,7 @@ impl Flags {
             ("config.offload_activations", self.activation_offload.then_some(true)),
             ("config.pin_memory", self.no_pin.then_some(false)),
             ("config.flash_attention", self.eager_attention.then_some(false)),
-            // Whoever gives sequences means sequences.
+            // A number of sequences rules out batches by tokens.
             ("config.dynamic_batch", self.micro_batch.map(|_| false).or(self.token_budget.map(|_| true))),
             ("config.fused_loss", self.fused_loss.then_some(true)),
         ];
@@ -227,7 +227,7 @@ impl Flags {
         };
         let adapter = self.lora.map(|_| if self.quantised == Some(Quantised::FourBit) { "qlora" } else { "lora" });
         let words = [
-            // What a configuration makes of several settings is overruled as a whole.
+            // These words override what a configuration derives from several settings.
             ("config.sharding", sharding),
             ("config.adapter", adapter),
             ("config.recompute", self.recomputation.map(Recomputation::word)),

@@ -1,17 +1,17 @@
 //! Help in the reader's language.
 //!
-//! Commands and arguments describe themselves in English, where they are declared; one table has the same in Chinese. What the
-//! table lacks stays English.
+//! Commands and arguments are described in English where they are declared; one table has the Chinese translations.
+//! What the table lacks stays English.
 
 use clap::builder::StyledStr;
 use clap::{Arg, Command};
 
 use crate::knowledge::Language;
 
-/// Headings, in the order in which help shows them.
+/// The template of clap's help, with a Chinese heading for the usage.
 const TEMPLATE: &str = "{before-help}{about-with-newline}\n用法：{usage}\n\n{all-args}{after-help}";
 
-/// `command` with its help, and that of all commands below it, in `language`.
+/// `command` with its help and that of its subcommands in `language`.
 pub(super) fn in_language(command: Command, language: Language) -> Command {
     match language {
         Language::En => command,
@@ -20,10 +20,10 @@ pub(super) fn in_language(command: Command, language: Language) -> Command {
 }
 
 fn chinese(mut command: Command) -> Command {
-    // Help and version are made as late as when arguments are parsed.
+    // Clap adds the help and version arguments only in `build`.
     command.build();
-    let about = said(command.get_about());
-    let after = said(command.get_after_help());
+    let about = translation(command.get_about());
+    let after = translation(command.get_after_help());
     let mut command = command.help_template(TEMPLATE).subcommand_help_heading("命令").mut_args(argument);
     if let Some(about) = about {
         command = command.about(about);
@@ -35,7 +35,7 @@ fn chinese(mut command: Command) -> Command {
 }
 
 fn argument(argument: Arg) -> Arg {
-    let help = said(argument.get_help());
+    let help = translation(argument.get_help());
     let heading = if argument.is_positional() { "参数" } else { "选项" };
     let argument = argument.help_heading(heading);
     match help {
@@ -44,7 +44,7 @@ fn argument(argument: Arg) -> Arg {
     }
 }
 
-fn said(english: Option<&StyledStr>) -> Option<&'static str> {
+fn translation(english: Option<&StyledStr>) -> Option<&'static str> {
     let english = english?.to_string();
     let english = english.trim().trim_end_matches('.');
     TABLE.iter().find(|(known, _)| *known == english).map(|(_, chinese)| *chinese)
@@ -483,7 +483,7 @@ mod tests {
 
     use super::*;
 
-    /// Everything that the help of `command` and of those below it says, with the way to it.
+    /// All help texts of `command` and its subcommands, each with the command's path.
     fn texts(command: &Command, way: &str, all: &mut Vec<(String, String)>) {
         let way = format!("{way} {}", command.get_name());
         all.extend(command.get_about().map(|text| (way.clone(), text.to_string())));

@@ -7,8 +7,8 @@ use clap::Args;
 use super::error::CliError;
 use super::facts::unknown_fact;
 use super::language::spoken;
-use super::messages::told;
-use super::screen::said;
+use super::messages::translate;
+use super::printing::printable;
 use crate::knowledge::{Knowledge, RuleFile};
 use crate::model::Experience;
 use crate::redact::Redactor;
@@ -17,7 +17,7 @@ use crate::rulebase::{RuleSource, SourcesError, nearest};
 use crate::settings::{Row, Settings, SettingsError, Site};
 use crate::store::{self, HomeUnknown, Snapshot};
 
-/// Where oomdoc keeps what is the user's.
+/// The user's home folder, server and settings.
 #[derive(Debug, Clone, Args)]
 pub(super) struct Home {
     /// The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]
@@ -26,7 +26,7 @@ pub(super) struct Home {
     /// The team's server, which keeps the history; '' means none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]
     #[arg(long, global = true, value_name = "URL")]
     pub server: Option<String>,
-    /// What holds, that flag included.
+    /// The effective settings, including the flags above.
     #[arg(skip)]
     pub settings: Settings,
 }
@@ -37,7 +37,7 @@ impl Home {
         store::find_home(self.settings.home.as_ref().map(|home| home.value.clone()))
     }
 
-    /// The team's server, where there is one.
+    /// The team's server, if there is one.
     pub fn remote(&self) -> Result<Option<Remote>, CliError> {
         let Some(url) = self.settings.server.as_ref().filter(|url| !url.value.is_empty()) else { return Ok(None) };
         let told = std::env::var("OOMDOC_SERVER_TOKEN").ok().filter(|token| !token.is_empty());
@@ -49,41 +49,41 @@ impl Home {
         Ok(Some(Remote::new(&url.value, token.as_deref())?))
     }
 
-    /// The user's own rules.
+    /// The user's imported rules.
     pub fn own_rules(&self) -> Vec<RuleFile> {
         self.snapshot().rules
     }
 
-    /// The rules that settings name.
+    /// The rules that the settings name.
     pub fn named_rules(&self) -> Result<Vec<RuleSource>, CliError> {
         let read = self.settings.rules.iter().map(|path| RuleSource::read(&path.value));
         Ok(read.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
 
-    /// The shipped rules with the user's own over them, or without those that were imported where they do not fit.
+    /// The shipped rules, overlaid with the user's own. Imported rules that do not fit are left out with a warning.
     pub fn knowledge(&self) -> Result<Arc<Knowledge>, CliError> {
         Ok(Arc::new(self.load()?))
     }
 
-    /// Masks what the shipped rules and the user's own call secret.
+    /// A redactor for the secrets of the shipped rules, the user's rules and the settings.
     pub fn redactor(&self) -> Result<Redactor, CliError> {
         let mut secrets = self.fitting(&self.own_rules(), RuleSource::secrets)?;
         secrets.extend(self.settings.redaction.iter().map(|row| row.value.clone()));
         Ok(Redactor::new(&secrets)?)
     }
 
-    /// [`Home::knowledge`], to be changed.
+    /// Like [`Home::knowledge`], but owned.
     pub fn load(&self) -> Result<Knowledge, CliError> {
         self.overlaid(&self.own_rules())
     }
 
-    /// [`Home::knowledge`], and what came up and was tried before.
+    /// Like [`Home::knowledge`], with earlier incidents and outcomes.
     pub fn knowledge_and_experience(&self) -> Result<(Arc<Knowledge>, Arc<Experience>), CliError> {
         let Snapshot { rules, experience, .. } = self.snapshot();
         Ok((Arc::new(self.overlaid(&rules)?), Arc::new(experience)))
     }
 
-    /// What is told of the store. What cannot be read is said on standard error: it costs nobody an answer.
+    /// The snapshot of the store; if it cannot be read, an empty one with a warning.
     fn snapshot(&self) -> Snapshot {
         let Ok(path) = self.path() else { return Snapshot::default() };
         Snapshot::read(&path).unwrap_or_else(|error| {
@@ -92,7 +92,7 @@ impl Home {
         })
     }
 
-    /// The shipped rules with the `imported` ones, those that settings name and their secrets over them.
+    /// The shipped rules, overlaid with the `imported` ones, those that the settings name, and the settings' secrets.
     fn overlaid(&self, imported: &[RuleFile]) -> Result<Knowledge, CliError> {
         let mut knowledge = self.fitting(imported, RuleSource::overlay)?;
         if !self.settings.redaction.is_empty() {
@@ -101,8 +101,8 @@ impl Home {
         Ok(knowledge)
     }
 
-    /// What `read` makes of the `imported` rules and those that settings name. What settings name must fit: who masks more than others must
-    /// not find that left out.
+    /// Applies `read` to the `imported` rules and those that the settings name; if that fails, to the latter alone,
+    /// with a warning. Rules in the settings are never left out: they may define secrets to mask.
     fn fitting<T>(
         &self,
         imported: &[RuleFile],
@@ -117,8 +117,8 @@ impl Home {
         })
     }
 
-    /// What settings say of this place, as analyses take it. Facts and causes that nobody knows are errors: they would change nothing, and
-    /// nobody would notice.
+    /// What the settings say of the site, for analyses. Unknown facts and causes are errors: they would silently have
+    /// no effect.
     pub fn site(&self, knowledge: &Knowledge) -> Result<Arc<Site>, CliError> {
         let Settings { hosts, ignore, .. } = &self.settings;
         for known in hosts {
@@ -134,16 +134,16 @@ impl Home {
                 return Err(wrong(row, format!("no cause is called `{cause}`"), &nearest));
             }
         }
-        Ok(Arc::new(self.settings.site(store::machine(), Some(today()))))
+        Ok(Arc::new(self.settings.site(store::host_name(), Some(today()))))
     }
 }
 
-/// The day, UTC.
+/// Today's date in UTC.
 pub(super) fn today() -> jiff::civil::Date {
     jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
-/// That `row` of settings cannot be meant so.
+/// The error that `row` of the settings has a wrong value.
 fn wrong<T>(row: &Row<T>, problem: String, nearest: &[String]) -> CliError {
     let advice = match nearest {
         [] => "`oomdoc explain` and docs/writing-rules.md list what there is".to_owned(),
@@ -152,7 +152,7 @@ fn wrong<T>(row: &Row<T>, problem: String, nearest: &[String]) -> CliError {
     SettingsError::Wrong { place: row.place.clone(), problem, advice }.into()
 }
 
-/// Says which rows of settings are over.
+/// Warns of ignore rows of the settings that have expired.
 pub(super) fn warn_of_expired(site: &Site) {
     for row in site.expired() {
         let until = row.until.map(|until| until.to_string()).unwrap_or_default();
@@ -161,12 +161,12 @@ pub(super) fn warn_of_expired(site: &Site) {
     }
 }
 
-/// Says on standard error what went wrong and what to do about it.
+/// Prints a warning and a hint on standard error.
 pub(super) fn warn(problem: &str, advice: &str) {
     const WARNING: Style = AnsiColor::Yellow.on_default().bold();
     const HINT: Style = AnsiColor::Cyan.on_default();
     let language = spoken();
-    let told = |words: &str| said(&told(words, language));
+    let told = |words: &str| printable(&translate(words, language));
     anstream::eprintln!("{WARNING}{}{WARNING:#}: {}", told("warning"), told(problem));
     anstream::eprintln!("{HINT}{}{HINT:#}: {}", told("hint"), told(advice));
 }

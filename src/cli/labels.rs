@@ -1,15 +1,15 @@
-//! What people call an incident.
+//! Names and tags that people give to incidents.
 
 use clap::Args;
 
 use crate::history::Annotations;
 
-/// As many letters of a job's name, a tag.
+/// The longest name of a job, or tag, in characters.
 const LONGEST_NAME: usize = 64;
-/// As many letters of a note, a link.
+/// The longest note or link in characters.
 const LONGEST_NOTE: usize = 500;
 
-/// How to find an incident again.
+/// Flags that label the incident.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct Labels {
     /// Name the job, so that `history search job:NAME` finds it
@@ -21,19 +21,19 @@ pub(super) struct Labels {
 }
 
 impl Labels {
-    /// As they are kept.
+    /// The labels as annotations.
     pub fn annotations(&self) -> Annotations {
         let said = Annotations { job: self.job.clone(), tags: self.tag.clone(), ..Annotations::default() };
         Annotations::default().with(&said)
     }
 }
 
-/// A job's name: one line, not too long.
+/// Parses the name of a job: one line of limited length.
 pub(super) fn name(text: &str) -> Result<String, String> {
     one_line(text, LONGEST_NAME)
 }
 
-/// A word to find an incident by.
+/// Parses a tag: one word.
 pub(super) fn tag(text: &str) -> Result<String, String> {
     match text.contains(|c: char| c.is_whitespace() || "\",".contains(c)) {
         true => Err("a tag is one word: write `long-context`".to_owned()),
@@ -41,7 +41,7 @@ pub(super) fn tag(text: &str) -> Result<String, String> {
     }
 }
 
-/// A sentence or an address.
+/// Parses a note or link: one line of limited length.
 pub(super) fn note(text: &str) -> Result<String, String> {
     one_line(text, LONGEST_NOTE)
 }

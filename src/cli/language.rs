@@ -1,4 +1,4 @@
-//! The language that the reader is spoken to in.
+//! The reader's language.
 
 use std::sync::OnceLock;
 
@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::knowledge::Language;
 
-/// The language of what a command prints.
+/// The language of a command's output.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct Lang {
     /// The language, `en` or `zh` [default: $OOMDOC_LANG, `language` of oomdoc.toml, else your locale]
@@ -14,12 +14,12 @@ pub(super) struct Lang {
     pub language: Language,
 }
 
-/// Decided once, before anything is printed.
+/// Set once, before anything is printed.
 static SPOKEN: OnceLock<Language> = OnceLock::new();
 
-/// From now on it is this one for all that this process prints.
+/// Sets the language of this process.
 pub(super) fn speak(language: Language) {
-    // Whoever decided first had read the same.
+    // It can only be set once; a later call has the same language.
     let _ = SPOKEN.set(language);
 }
 

@@ -10,7 +10,7 @@ use super::home::Home;
 use super::save;
 use crate::Options;
 use crate::history::{self, Likeness, Order, Page, Record};
-use crate::mcp::{self, Backend, Kept, Problem, Reach, Tools};
+use crate::mcp::{self, Backend, KeptIncident, Problem, Reach, Tools};
 use crate::redact::Redactor;
 use crate::when::Calendar;
 
@@ -30,7 +30,7 @@ impl Mcp {
         let real = |root: &PathBuf| root.canonicalize().map_err(|error| CliError::Root { path: root.clone(), error });
         let below = self.root.iter().map(real).collect::<Result<_, _>>()?;
         let knowledge = home.knowledge()?;
-        // What is wrong with settings is told now, to who started this.
+        // Report invalid settings to the user who starts the server, not to the assistant.
         home.site(&knowledge)?;
         let redactor = Redactor::new(&knowledge.secrets)?;
         let local = Local { home: home.clone(), redactor, reach: Reach::Files { below } };
@@ -39,7 +39,7 @@ impl Mcp {
     }
 }
 
-/// The user's own rules and settings, and the history that they say.
+/// The backend of a user's machine: their rules, settings and history.
 struct Local {
     home: Home,
     redactor: Redactor,
@@ -72,9 +72,9 @@ impl Backend for Local {
         Ok(HistoryPlace::of(&self.home)?.similar(record, most)?)
     }
 
-    fn find(&self, id: &str) -> Result<Kept, Problem> {
+    fn find(&self, id: &str) -> Result<KeptIncident, Problem> {
         let (record, outcomes) = HistoryPlace::of(&self.home)?.show(id)?;
-        Ok(Kept { record, outcomes })
+        Ok(KeptIncident { record, outcomes })
     }
 
     fn keep(&self, record: &Record) -> Result<(), Problem> {

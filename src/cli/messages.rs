@@ -1,21 +1,21 @@
-//! Errors, warnings, hints and small words in the reader's language.
+//! Errors, warnings, hints and short texts in the reader's language.
 //!
-//! They are worded in English where they arise; one table has the same in Chinese, with names for what was filled in. What the
-//! table lacks stays English.
+//! They are written in English where they arise; one table has the Chinese translations, with placeholders for values.
+//! What the table lacks stays English.
 
 use std::borrow::Cow;
 
 use crate::knowledge::{Language, again};
 use crate::source::address::is_address;
 
-/// `words`, and what was filled into them, in `language`.
-pub(super) fn told(words: &str, language: Language) -> Cow<'_, str> {
+/// `words`, including values filled into them, in `language`.
+pub(super) fn translate(words: &str, language: Language) -> Cow<'_, str> {
     match language {
         Language::En => Cow::Borrowed(words),
-        // What stands behind its colons is no sentence.
+        // The colon in an address does not separate two messages.
         Language::Zh if is_address(words) && !words.contains(": ") => Cow::Borrowed(words),
         Language::Zh => {
-            again(words, TABLE, &|part| told(part, language).into_owned()).map_or(Cow::Borrowed(words), Cow::Owned)
+            again(words, TABLE, &|part| translate(part, language).into_owned()).map_or(Cow::Borrowed(words), Cow::Owned)
         }
     }
 }
@@ -109,7 +109,7 @@ const TABLE: &[(&str, &str)] = &[
         "the command does not name {path}, so that it would not read a changed copy",
         "命令没有引用 {path}，不会读取修改后的副本",
     ),
-    // What lies at addresses.
+    // Addresses.
     (
         "{address} is an address: only `oomdoc analyze` and `oomdoc digest` read those that their command line names",
         "{address} 是地址：只有 `oomdoc analyze` 和 `oomdoc digest` 会读取其命令行给出的地址",
@@ -367,7 +367,7 @@ const TABLE: &[(&str, &str)] = &[
         "请等待该进程结束或将其终止；分析不受影响",
     ),
     ("make room and try again; what was acknowledged before is safe", "请腾出空间后重试；此前已确认的内容是安全的"),
-    // Whatever else is said of a path.
+    // Any other error about a path.
     ("{path}: {error}", "{path}：{error}"),
 ];
 
@@ -387,8 +387,8 @@ mod tests {
             ),
             ("something new", "something new"),
         ] {
-            assert_eq!(told(english, Language::Zh), chinese);
-            assert_eq!(told(english, Language::En), english);
+            assert_eq!(translate(english, Language::Zh), chinese);
+            assert_eq!(translate(english, Language::En), english);
         }
     }
 }

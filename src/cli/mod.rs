@@ -1,4 +1,4 @@
-//! The command line: one file a subcommand, one place where errors become advice.
+//! The command line: one file per subcommand, and one place where errors become advice.
 
 mod addresses;
 mod analyze;
@@ -14,6 +14,7 @@ mod facts;
 mod fail_on;
 mod fix;
 mod flags;
+mod github_outputs;
 mod help;
 mod history;
 mod home;
@@ -23,14 +24,13 @@ mod language;
 mod mcp;
 mod merge;
 mod messages;
-mod outputs;
+mod printing;
 mod progress;
 mod rank_rows;
 mod reporting;
 mod rules;
 mod run;
 mod save;
-mod screen;
 #[cfg(feature = "server")]
 mod serve;
 mod settings;
@@ -78,7 +78,7 @@ enum Command {
     Completions(completions::Completions),
 }
 
-/// All commands and options, in English: manual pages and completions are made from it.
+/// All commands and options, in English; manual pages and completions are generated from it.
 pub fn command() -> clap::Command {
     Cli::command()
 }
@@ -97,12 +97,12 @@ pub fn run() -> ExitCode {
     let Cli { command, home, color, files } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let flags = crate::settings::Flags {
         home: home.home.clone(),
-        color: color.told(),
+        color: color.choice(),
         server: home.server.clone(),
         ..Default::default()
     };
     let settings = match &command {
-        // Whoever only wants completions wants them whatever is set.
+        // Completions do not depend on settings, so invalid ones must not prevent them.
         Command::Completions(_) => Ok(Default::default()),
         _ => early.settings(&files, flags),
     };
@@ -132,7 +132,7 @@ pub fn run() -> ExitCode {
     done.unwrap_or_else(|error| error.report())
 }
 
-/// The path that stands where a command should, as in `oomdoc job.log`.
+/// A path in place of a command, as in `oomdoc job.log`.
 fn bare_path(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     let is_path = word.contains(['.', '/', '\\']) || std::path::Path::new(word).exists();

@@ -10,22 +10,22 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::source::Elsewhere;
 use crate::watch::Watch;
 
-/// Work that is done sooner shows nothing.
+/// Analyses that end sooner show no progress.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Between two looks at how far it is.
+/// The interval between updates.
 const TICK: Duration = Duration::from_millis(100);
-/// What a shell says of a process that Ctrl-C ended.
+/// The exit status of a process that Ctrl-C ended.
 const INTERRUPTED: i32 = 130;
 
-/// Shows on a terminal how far an analysis is, and makes Ctrl-C end its reading: what was read by then is reported. A second
-/// Ctrl-C ends the process.
+/// Shows an analysis' progress on a terminal and lets Ctrl-C end its reading, so that what was read is reported. A
+/// second Ctrl-C ends the process.
 pub(super) struct Progress {
     done: Option<Sender<()>>,
     shown: Option<JoinHandle<()>>,
 }
 
 impl Progress {
-    /// Begins to watch an analysis of `paths`, of which `elsewhere` opens the addresses.
+    /// Watches an analysis of `paths`, whose addresses `elsewhere` opens.
     pub fn of(watch: &Arc<Watch>, paths: &[String], elsewhere: Option<Arc<dyn Elsewhere>>) -> Progress {
         let (done, is_done) = channel();
         let (watch, paths) = (Arc::clone(watch), paths.to_vec());
@@ -38,19 +38,19 @@ impl Drop for Progress {
     fn drop(&mut self) {
         drop(self.done.take());
         if let Some(shown) = self.shown.take() {
-            // It only shows; the report does not depend on it.
+            // A panic of this thread does not affect the report.
             let _ = shown.join();
         }
     }
 }
 
 fn follow(watch: &Arc<Watch>, total: impl Fn() -> Option<u64>, is_done: &Receiver<()>) {
-    // Before that, Ctrl-C has nothing to report.
+    // Until then Ctrl-C ends the process: there is nothing to report.
     if wait(is_done, TICK) {
         return;
     }
     let stopping = Arc::clone(watch);
-    // Without a handler, Ctrl-C ends the process as it would any other.
+    // If this fails, Ctrl-C ends the process.
     let _ = ctrlc::set_handler(move || {
         if stopping.stop() {
             process::exit(INTERRUPTED);
@@ -61,7 +61,7 @@ fn follow(watch: &Arc<Watch>, total: impl Fn() -> Option<u64>, is_done: &Receive
     }
     let bar = bar(total());
     loop {
-        // How large objects are is known when they answer.
+        // The size of an object at an address is known only after its first response.
         if let Some(total) = bar.length().is_none().then(&total).flatten() {
             bar.set_length(total);
             bar.set_style(style(Some(total)));
@@ -78,7 +78,7 @@ fn follow(watch: &Arc<Watch>, total: impl Fn() -> Option<u64>, is_done: &Receive
     }
 }
 
-/// Whether it was done within `time`.
+/// Whether the analysis was done within `time`.
 fn wait(is_done: &Receiver<()>, time: Duration) -> bool {
     is_done.recv_timeout(time) != Err(RecvTimeoutError::Timeout)
 }
@@ -95,7 +95,7 @@ fn style(total: Option<u64>) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// Bytes of all files that `paths` name; `None` where that cannot be known yet.
+/// The size of all inputs in bytes; `None` if it is not known (yet).
 fn total(paths: &[String], elsewhere: Option<&dyn Elsewhere>) -> Option<u64> {
     let is_here = |path: &&String| !elsewhere.is_some_and(|elsewhere| elsewhere.holds(path));
     let here: Vec<String> = paths.iter().filter(is_here).cloned().collect();

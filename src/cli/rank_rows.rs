@@ -3,7 +3,7 @@ use clap::Args;
 use super::error::CliError;
 use crate::model::{Ranks, Report};
 
-/// The ranks that are asked for.
+/// The ranks to show.
 #[derive(Debug, Args)]
 pub(super) struct RankRows {
     /// Show what is known of this rank alone, in a job of many
@@ -15,12 +15,12 @@ pub(super) struct RankRows {
 }
 
 impl RankRows {
-    /// Whether it is not all of them.
+    /// Whether only some ranks were asked for.
     pub fn is_asked(&self) -> bool {
         self.rank.is_some() || self.node.is_some()
     }
 
-    /// `reports` with these ranks alone, where not all are asked for.
+    /// `reports` with only the requested ranks; `None` if all were requested.
     pub fn narrowed(&self, reports: &[Report]) -> Result<Option<Vec<Report>>, CliError> {
         if !self.is_asked() {
             return Ok(None);

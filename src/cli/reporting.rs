@@ -1,4 +1,4 @@
-//! What becomes of the reports of an analysis: how they are shown, where they go, whether they are kept and told of.
+//! Output of reports: their format and destination, keeping them in the history, messages about them.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,9 +14,9 @@ use super::fail_on;
 use super::home::{Home, warn, warn_of_expired};
 use super::labels::Labels;
 use super::language::Lang;
+use super::printing::{self, without_ci_commands};
 use super::rank_rows::RankRows;
 use super::save;
-use super::screen::{self, printed};
 use crate::Options;
 use crate::jobs::Grouping;
 use crate::knowledge::Knowledge;
@@ -27,7 +27,7 @@ use crate::source::SourceError;
 use crate::triage::FailOn;
 use crate::when::{Calendar, StatedTime};
 
-/// How reports are shown and what becomes of them.
+/// Flags for the output of reports.
 #[derive(Debug, Args)]
 pub(super) struct Reporting {
     /// How to show the report
@@ -92,7 +92,7 @@ enum ReportFormat {
 }
 
 impl Reporting {
-    /// How to analyse for these reports.
+    /// The options of the analysis.
     pub fn options(&self, home: &Home) -> Result<Options, CliError> {
         let (knowledge, experience) = home.knowledge_and_experience()?;
         self.told.check(&knowledge)?;
@@ -109,7 +109,7 @@ impl Reporting {
         })
     }
 
-    /// Which inputs are of one report.
+    /// How inputs are grouped into reports.
     pub fn grouping(&self) -> Grouping {
         match (self.each, self.together) {
             (true, _) => Grouping::Each,
@@ -118,17 +118,17 @@ impl Reporting {
         }
     }
 
-    /// The file that the user names for the output.
+    /// The file given with `--output`.
     pub fn output(&self) -> Option<PathBuf> {
         self.destination.file().map(Path::to_path_buf)
     }
 
-    /// Whether lines beside those that prove something will be shown.
+    /// Whether the format shows the lines around citations.
     pub fn shows_neighbours(&self) -> bool {
         self.format == ReportFormat::Html
     }
 
-    /// Shows, keeps and tells of `reports`; the status to end with.
+    /// Shows the reports, keeps their incidents and sends messages; returns the exit status.
     pub fn report(&self, reports: &[Report], knowledge: Arc<Knowledge>, home: &Home) -> Result<ExitCode, CliError> {
         if !reports.iter().any(report::has_log) {
             if self.format != ReportFormat::Text {
@@ -161,7 +161,7 @@ impl Reporting {
         if !self.no_save {
             reports.iter().for_each(|report| save::save(report, self.labels.annotations(), &redactor, home));
         }
-        // The process ends: giving thousands of rules back piece by piece is time for nothing.
+        // The process ends soon: freeing thousands of rules would be wasted time.
         std::mem::forget(knowledge);
         Ok(fail_on::status(&self.fail_on, reports))
     }
@@ -175,13 +175,13 @@ impl Reporting {
             (_, true) => Length::Brief,
             _ => Length::Screen,
         };
-        report::text_of_jobs(reports, self.lang.language, length, screen::width())
+        report::text_of_jobs(reports, self.lang.language, length, printing::width())
     }
 
     fn print(&self, reports: &[Report], knowledge: &Knowledge) -> Result<(), CliError> {
         let markdown = || report::markdown_of_jobs(reports, self.lang.language);
         let page = match self.format {
-            ReportFormat::Text => return self.destination.write_styled(&printed(&self.text(reports))),
+            ReportFormat::Text => return self.destination.write_styled(&without_ci_commands(&self.text(reports))),
             ReportFormat::Json if self.compact => {
                 reports.iter().map(|report| Ok(report::compact(report)? + "\n")).collect::<Result<_, CliError>>()?
             }
@@ -201,7 +201,7 @@ impl Reporting {
     }
 }
 
-/// That no input was a log, and what each was.
+/// The error that no input is a log, with what each of them is.
 fn nothing_read(reports: &[Report]) -> CliError {
     let describe = |input: &InputSummary| {
         let what = match input.role {

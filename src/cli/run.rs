@@ -14,7 +14,7 @@ use super::home::Home;
 use super::language::Lang;
 use crate::model::Bytes;
 
-/// How `run` ends.
+/// Exit codes of `run`.
 pub(super) const EXIT_CODES: &str = "Exit codes: the command's own; 128 + n if signal n ended it
   0    with --attach: the process has ended
   2    the recorder could not start, or the options are wrong
@@ -64,7 +64,7 @@ pub(super) struct Run {
     no_save: bool,
 }
 
-/// `0.5`
+/// Parses a number of seconds: `0.5`.
 fn seconds(text: &str) -> Result<f64, String> {
     let seconds: Option<f64> = text.parse().ok();
     seconds

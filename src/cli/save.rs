@@ -7,8 +7,7 @@ use crate::model::{Earlier, Experience, Report};
 use crate::redact::Redactor;
 use crate::settings::Settings;
 
-/// Keeps the incident of `report` with what people call it. What goes wrong is said on standard error: it costs nobody the
-/// analysis.
+/// Keeps the incident of `report` with `annotations`. Failures are warnings: the analysis has succeeded.
 pub(super) fn save(report: &Report, annotations: Annotations, redactor: &Redactor, home: &Home) {
     if report.incidents.is_empty() {
         return;
@@ -26,7 +25,7 @@ pub(super) fn save(report: &Report, annotations: Annotations, redactor: &Redacto
     }
 }
 
-/// The incidents of the history that are most like that of `report`, at most so many. What goes wrong is said on standard error.
+/// At most `most` incidents of the history that are similar to that of `report`. Failures are warnings.
 pub(super) fn earlier(
     report: &Report,
     redactor: &Redactor,
@@ -40,7 +39,7 @@ pub(super) fn earlier(
         Ok::<_, HistoryError>(history::ask_similar(&home, &record, most)?.found)
     };
     let of = |Likeness { incident, score, .. }: Likeness| Earlier {
-        // Less than the same trouble is never shown as that.
+        // Rounded down, so that only the same trouble is shown as 100 %.
         likeness: (score * 100.0).clamp(0.0, 100.0) as u8,
         worked: experience.groups.get(&incident.group).map(|group| group.worked.clone()).unwrap_or_default(),
         id: incident.id,
@@ -64,13 +63,13 @@ fn keep(report: &Report, mut annotations: Annotations, redactor: &Redactor, home
     Ok(())
 }
 
-/// Starts a process that moves the spool into the store: opening that takes longer than anybody should wait. Where it
-/// cannot be started, the next command of `history` does it.
+/// Starts a background process that moves the spool into the store, as opening the store takes too long to wait for. If
+/// it cannot be started, the next `history` command does the same.
 pub(super) fn drain(home: &Path, settings: &Settings) {
     let Ok(program) = std::env::current_exe() else { return };
     let mut command = Command::new(program);
     command.args(["history", "drain"]).arg("--no-config").env("OOMDOC_HOME", home);
-    // It reads no file of settings: what it brings to whom, and in whose name, it is told.
+    // The process reads no settings; server and token are passed to it.
     command.env("OOMDOC_SERVER", settings.server.as_ref().map_or("", |url| &url.value));
     if let Some(token) = &settings.server_token {
         command.env("OOMDOC_SERVER_TOKEN_FILE", &token.value);
@@ -79,11 +78,11 @@ pub(super) fn drain(home: &Path, settings: &Settings) {
     #[cfg(unix)]
     {
         use std::os::unix::process::CommandExt;
-        // What ends the job that this is part of must not end it in the middle.
+        // A signal that ends the job's process group must not interrupt it.
         command.process_group(0);
     }
     if let Ok(mut drain) = command.spawn() {
-        // A process that goes on answering would be left with its corpse.
+        // Reaps the child: a long-running process would accumulate zombies.
         std::thread::spawn(move || drain.wait());
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct Serve {
     command: Option<Command>,
 }
 
-/// What somebody without a token may do.
+/// What anonymous visitors may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Nobody {
     Nothing,
@@ -92,7 +92,7 @@ impl Serve {
         }
         let server = Server::open(folder, config, Rules { knowledge, site })?;
         server::serve(server, |address| {
-            // Whoever started it may have gone.
+            // Standard output may be closed already.
             let _ = writeln!(std::io::stdout(), "oomdoc: serving on http://{address}");
         })?;
         Ok(ExitCode::SUCCESS)
@@ -100,7 +100,7 @@ impl Serve {
 }
 
 impl Serve {
-    /// What flags and settings say together.
+    /// The server's configuration from flags and settings.
     fn config(&self, home: &Home) -> Config {
         let table = home.settings.serve.as_ref().map(|held| held.value.clone()).unwrap_or_default();
         let default = Config::default();
@@ -165,7 +165,7 @@ impl TokenCommand {
     }
 }
 
-/// That many days from now, RFC 3339.
+/// The moment `days` from now, RFC 3339.
 fn in_days(days: u32) -> String {
     let then = jiff::Timestamp::now().as_second() + i64::from(days) * 86_400;
     jiff::Timestamp::from_second(then).unwrap_or_default().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()

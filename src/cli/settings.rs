@@ -1,4 +1,4 @@
-//! Where the settings of this process come from: the one place that reads them.
+//! The one place that reads settings: from files, the environment and flags.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,9 +8,9 @@ use clap::Args;
 use super::error::CliError;
 use super::home::warn;
 use crate::knowledge::Language;
-use crate::settings::{Flags, Layer, Places, Settings, SettingsError, find};
+use crate::settings::{Flags, Layer, SearchPaths, Settings, SettingsError, find};
 
-/// Which files of settings are read.
+/// The flags that choose files of settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub(super) struct Files {
     /// Read this settings file instead of the project's oomdoc.toml [default: $OOMDOC_CONFIG]
@@ -21,43 +21,43 @@ pub(super) struct Files {
     no_config: bool,
 }
 
-/// What a command line says before it is parsed: help and errors speak the language that settings name.
+/// What is needed of the command line before it is parsed: help and errors are in the language of the settings.
 #[derive(Debug, Default)]
-struct Hasty {
+struct EarlyFlags {
     files: Files,
     language: Option<Language>,
 }
 
-/// What was read before the command line was parsed. What cannot be read is told of later.
+/// Settings that were read before the command line was parsed. An error is reported later.
 pub(super) struct Early {
-    hasty: Hasty,
+    early: EarlyFlags,
     read: Result<Layers, SettingsError>,
 }
 
-/// The files that hold, and one that was left out.
+/// The files in effect, and one that was left out.
 struct Layers {
     all: Vec<Layer>,
     left_out: Option<PathBuf>,
 }
 
 impl Early {
-    /// Of this process.
+    /// Reads the settings for this process.
     pub fn read() -> Early {
-        let hasty = Hasty::of(std::env::args_os().skip(1));
-        Early { read: hasty.files.read(), hasty }
+        let early = EarlyFlags::of(std::env::args_os().skip(1));
+        Early { read: early.files.read(), early }
     }
 
     /// The reader's language.
     pub fn language(&self) -> Language {
         let layers = self.read.as_ref().map_or(&[][..], |layers| &layers.all);
-        let of = |layers| of(layers, Flags { language: self.hasty.language, ..Flags::default() });
+        let of = |layers| merged(layers, Flags { language: self.early.language, ..Flags::default() });
         of(layers).or_else(|_| of(&[])).map(|settings| settings.language.value).unwrap_or_default()
     }
 
-    /// What holds with `files` and `flags`, as the parsed command line has them.
+    /// The effective settings with `files` and `flags` from the parsed command line.
     pub fn settings(self, files: &Files, flags: Flags) -> Result<Settings, CliError> {
-        let layers = if self.hasty.files == *files { self.read } else { files.read() }?;
-        let settings = of(&layers.all, Flags { language: self.hasty.language, ..flags })?;
+        let layers = if self.early.files == *files { self.read } else { files.read() }?;
+        let settings = merged(&layers.all, Flags { language: self.early.language, ..flags })?;
         if let Some(path) = layers.left_out {
             let problem = format!("{} is left out: it belongs to somebody else", path.display());
             warn(&problem, "name it with --config if you trust it, or say --no-config");
@@ -68,7 +68,7 @@ impl Early {
 
 impl Files {
     fn read(&self) -> Result<Layers, SettingsError> {
-        let (places, set) = (Places::here(), |name| variable(name).filter(|value| !value.is_empty()));
+        let (places, set) = (SearchPaths::here(), |name| variable(name).filter(|value| !value.is_empty()));
         let of_environment = set("OOMDOC_CONFIG").map(PathBuf::from);
         let (found, left_out) = match (&self.config, self.no_config, set("OOMDOC_NO_CONFIG").is_some()) {
             (_, true, _) | (None, _, true) => (Vec::new(), None),
@@ -80,30 +80,30 @@ impl Files {
     }
 }
 
-/// What `layers`, the environment and `flags` amount to.
-fn of(layers: &[Layer], flags: Flags) -> Result<Settings, SettingsError> {
-    Settings::of(layers, flags, &variable, &Places::here())
+/// Merges `layers`, the environment and `flags`.
+fn merged(layers: &[Layer], flags: Flags) -> Result<Settings, SettingsError> {
+    Settings::of(layers, flags, &variable, &SearchPaths::here())
 }
 
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
-impl Hasty {
-    fn of(arguments: impl Iterator<Item = OsString>) -> Hasty {
-        let (mut hasty, mut arguments) = (Hasty::default(), arguments);
+impl EarlyFlags {
+    fn of(arguments: impl Iterator<Item = OsString>) -> EarlyFlags {
+        let (mut early, mut arguments) = (EarlyFlags::default(), arguments);
         while let Some(argument) = arguments.next().filter(|argument| argument != "--") {
             let words = argument.to_string_lossy().into_owned();
             let (name, value) = words.split_once('=').map_or((&*words, None), |(name, value)| (name, Some(value)));
             let mut value = || value.map(OsString::from).or_else(|| arguments.next());
             match name {
-                "--lang" => hasty.language = value().and_then(|word| word.to_str()?.parse().ok()).or(hasty.language),
-                "--config" => hasty.files.config = value().map(|path| Path::new(&path).to_owned()),
-                "--no-config" => hasty.files.no_config = true,
+                "--lang" => early.language = value().and_then(|word| word.to_str()?.parse().ok()).or(early.language),
+                "--config" => early.files.config = value().map(|path| Path::new(&path).to_owned()),
+                "--no-config" => early.files.no_config = true,
                 _ => {}
             }
         }
-        hasty
+        early
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn options_are_found_before_the_command_line_is_parsed() {
         let of = |words: &str| {
-            let Hasty { language, files } = Hasty::of(words.split(' ').map(OsString::from));
+            let EarlyFlags { language, files } = EarlyFlags::of(words.split(' ').map(OsString::from));
             (language, files.config, files.no_config)
         };
         let named = Some(PathBuf::from("a.toml"));

@@ -1,6 +1,6 @@
 use std::fmt::Write;
 
-/// `rows` as text, each column as wide as its widest cell. The last column may be as long as it likes.
+/// `rows` as text, with aligned columns. The last column is not padded.
 pub(super) fn table<R: AsRef<[String]>>(rows: &[R]) -> String {
     let mut widths = vec![0; rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0)];
     for row in rows {
@@ -12,7 +12,7 @@ pub(super) fn table<R: AsRef<[String]>>(rows: &[R]) -> String {
     for row in rows {
         let mut line = String::new();
         for (cell, width) in row.as_ref().iter().zip(&widths) {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = write!(line, "{cell}{}", " ".repeat(width + 2 - cells(cell)));
         }
         text += line.trim_end();
@@ -21,7 +21,7 @@ pub(super) fn table<R: AsRef<[String]>>(rows: &[R]) -> String {
     text
 }
 
-/// How many cells of a terminal `text` takes: Chinese characters take two.
+/// The width of `text` in terminal cells: Chinese characters take two.
 fn cells(text: &str) -> usize {
     let is_wide = |c: char| matches!(c, '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}');
     text.chars().map(|c| if is_wide(c) { 2 } else { 1 }).sum()

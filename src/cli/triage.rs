@@ -10,12 +10,12 @@ use super::analyze::{summarize, tell};
 use super::error::CliError;
 use super::facts::ToldFacts;
 use super::fail_on;
+use super::github_outputs;
 use super::home::{Home, warn, warn_of_expired};
 use super::labels::Labels;
 use super::language::Lang;
-use super::outputs;
+use super::printing::{self, printable, without_ci_commands};
 use super::save;
-use super::screen::{self, printed, said};
 use crate::Options;
 use crate::jobs::Grouping;
 use crate::knowledge::CauseRule;
@@ -25,10 +25,10 @@ use crate::report::{self, Length};
 use crate::triage::{self, Environment, FailOn, HttpError, Missing, Patience, Pipeline, Posted};
 use crate::when::{Calendar, StatedTime};
 
-/// What to do about certificates.
+/// The hint about certificates.
 const TRUST: &str = "name a file of certificates (PEM) with SSL_CERT_FILE, or unset it: docs/ci.md";
 
-/// Earlier incidents that are linked.
+/// At most this many earlier incidents are linked.
 const EARLIER: usize = 3;
 
 /// Analyze in a pipeline: report files, an annotation, the step's summary, one comment on the pull or merge request.
@@ -85,7 +85,7 @@ impl Triage {
         };
         let mut reports = match crate::analyze_jobs(&self.paths, &options, Grouping::ByJob) {
             Ok(reports) => reports,
-            // A job that wrote no log has its own result.
+            // A job without a log has a result of its own, so this step does not fail.
             Err(error @ crate::Error::NothingRead(_)) => {
                 CliError::from(error).report();
                 return Ok(ExitCode::SUCCESS);
@@ -101,7 +101,7 @@ impl Triage {
             }
         }
         let sent: Vec<Report> = reports.iter().map(|report| report::outgoing(report, &redactor).0).collect();
-        // First what nobody can refuse.
+        // First the steps that need no server.
         self.write(&sent, &environment, &knowledge.causes)?;
         self.show(&sent, &environment)?;
         self.say_where()?;
@@ -113,7 +113,7 @@ impl Triage {
         if let (Pipeline::GitHub { .. }, Some(first)) =
             (&environment.pipeline, sent.iter().find(has_failed).or(sent.first()))
         {
-            outputs::write(first, &self.output, comment.as_deref())?;
+            github_outputs::write(first, &self.output, comment.as_deref())?;
         }
         let settings = &home.settings;
         if let Some(url) = self.notify.as_ref().or(settings.notify.as_ref().map(|address| &address.value)) {
@@ -124,7 +124,7 @@ impl Triage {
         Ok(fail_on::status(if self.fail_on.is_empty() { &settings.fail_on.value } else { &self.fail_on }, &reports))
     }
 
-    /// Writes the report's files.
+    /// Writes the report in all formats.
     fn write(&self, sent: &[Report], environment: &Environment, causes: &[CauseRule]) -> Result<(), CliError> {
         let written = |path: &Path, text: &str| {
             fs::write(path, text).map_err(|error| CliError::Write { path: path.to_owned(), error })
@@ -136,7 +136,7 @@ impl Triage {
         written(&self.output.join("report.sarif"), &report::sarif(sent, self.lang.language, &environment.root, causes)?)
     }
 
-    /// Prints what the pipeline shows: GitHub obeys what it finds in a log, so nothing else of ours is there.
+    /// Prints the report. On GitHub only annotations are printed, because the runner parses the output.
     fn show(&self, sent: &[Report], environment: &Environment) -> Result<(), CliError> {
         if matches!(environment.pipeline, Pipeline::GitHub { .. }) {
             for report in sent {
@@ -146,22 +146,23 @@ impl Triage {
             summarize(&report::markdown_of_jobs(sent, self.lang.language))
         } else {
             Ok(anstream::stdout().write_all(
-                printed(&report::text_of_jobs(sent, self.lang.language, Length::Screen, screen::width())).as_bytes(),
+                without_ci_commands(&report::text_of_jobs(sent, self.lang.language, Length::Screen, printing::width()))
+                    .as_bytes(),
             )?)
         }
     }
 
-    /// Says where the files are.
+    /// Prints where the files are.
     fn say_where(&self) -> Result<(), CliError> {
         let folder = self.output.join("").display().to_string();
         Ok(writeln!(
             std::io::stdout(),
             "oomdoc: report.html, report.md, report.json and report.sarif are in {}",
-            said(&folder)
+            printable(&folder)
         )?)
     }
 
-    /// Writes the comment; says so where there is none. The page that shows it, where it is known.
+    /// Writes the comment, or warns why there is none; returns its URL if it is known.
     fn comment(&self, sent: &[Report], environment: &Environment) -> Result<Option<String>, CliError> {
         let done = match environment.forge(Patience::default()) {
             Ok(forge) => triage::comment(&*forge, sent, self.lang.language, environment),
@@ -195,7 +196,7 @@ impl Triage {
                 return Ok(None);
             }
         };
-        let there = page.as_deref().map(|page| format!(": {}", said(page))).unwrap_or_default();
+        let there = page.as_deref().map(|page| format!(": {}", printable(page))).unwrap_or_default();
         writeln!(std::io::stdout(), "oomdoc: {words}{there}")?;
         Ok(page)
     }

@@ -7,8 +7,9 @@ use super::{GROUPS, HistoryError, INCIDENTS, Record, changes};
 use crate::model::{Fingerprint, Group, Occurrence, TimeSource, When};
 use crate::store::{Change, Store};
 
-/// Adds `records` in one commit; how many were new. One that is known already is the same occurrence, analysed again: its
-/// newer analysis counts; its group, its time (unless the user says another) and what people said of it stay.
+/// Adds `records` in one commit and returns how many of them are new. A record whose id is already stored is the same
+/// occurrence analysed again: the newer analysis replaces the old one, but the group, the time (unless the user now
+/// gives one) and the annotations stay.
 pub fn add(store: &mut dyn Store, records: &[Record]) -> Result<usize, HistoryError> {
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
     let mut changes: BTreeMap<String, Vec<u8>> = BTreeMap::new();
@@ -25,7 +26,7 @@ pub fn add(store: &mut dyn Store, records: &[Record]) -> Result<usize, HistoryEr
                 let record = record.to_mut();
                 record.incident.fingerprint = known.incident.fingerprint;
                 record.saved = known.saved;
-                // What the user says now is better known than what was guessed then.
+                // What the user says now beats what was guessed then.
                 let is_told = |when: &When| when.derived == Some(TimeSource::User);
                 if !record.incident.when.as_ref().is_some_and(is_told) {
                     (record.time, record.incident.when) = (known.time, known.incident.when);
@@ -51,36 +52,32 @@ pub fn add(store: &mut dyn Store, records: &[Record]) -> Result<usize, HistoryEr
     Ok(new)
 }
 
-/// What groups are made of: the rest of a record would be read in vain.
+/// The part of a record that groups are built from; parsing the rest would be wasted.
 #[derive(Debug, Deserialize)]
 pub struct Occurred {
-    /// When it happened, RFC 3339.
     pub time: String,
-    /// The incident.
     pub incident: OccurredIncident,
 }
 
-/// An incident without what was found of it.
+/// An incident without its diagnoses.
 #[derive(Debug, Deserialize)]
 pub struct OccurredIncident {
-    /// Its id.
     pub id: String,
     fingerprint: Fingerprint,
 }
 
 impl OccurredIncident {
-    /// What groups it with others; none where nobody can say that it was seen before.
+    /// The group's name; none if the incident cannot be told from others, so that nobody can say it was seen before.
     pub fn group(&self) -> Option<String> {
         Some(self.fingerprint.group()).filter(|_| self.fingerprint.is_telling())
     }
 }
 
-/// All troubles, counted anew.
+/// All groups, counted anew.
 #[derive(Debug, Default)]
 pub(super) struct Groups(BTreeMap<String, Group>);
 
 impl Groups {
-    /// Counts an occurrence.
     pub fn add(&mut self, occurred: Occurred) {
         if let Some(group) = occurred.incident.group() {
             let Occurred { time, incident: OccurredIncident { id, .. } } = occurred;
@@ -88,7 +85,7 @@ impl Groups {
         }
     }
 
-    /// Puts them in the place of those in `store`.
+    /// Replaces the groups in `store` by these.
     pub fn commit(self, store: &mut dyn Store) -> Result<(), HistoryError> {
         let mut changes = Vec::new();
         store.scan(GROUPS, &mut |key, _| changes.push(Change::remove(key)))?;

@@ -7,31 +7,31 @@ use super::{Document, HistoryError, Record, records};
 use crate::model::{Bytes, Phase};
 use crate::store::Store;
 
-/// Less is not alike.
-pub(super) const LEAST: f64 = 0.4;
+/// Incidents with a lower score do not count as similar.
+pub(super) const MIN_SCORE: f64 = 0.4;
 
-/// An incident that is like another one, and in what.
+/// A similar incident and what it has in common with the given one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Likeness {
-    /// The other one.
+    /// The similar incident.
     pub incident: Document,
-    /// 0–1; 1 is the same trouble.
+    /// 0–1; 1 means the same group.
     pub score: f64,
-    /// What both have.
+    /// What the two have in common.
     pub alike: Vec<String>,
 }
 
-/// What an incident may have in common with others.
+/// A property that an incident may share with others.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Trait {
     pub name: &'static str,
     pub word: String,
-    /// What having it in common is worth.
+    /// What sharing it adds to the score.
     pub weight: f64,
 }
 
 impl Document {
-    /// What others may have in common with it, the same trouble first.
+    /// The properties by which it is compared with others, the group first.
     pub(super) fn traits(&self) -> Vec<Trait> {
         let known = |word: &str, unknown: &str| Some(word.to_owned()).filter(|word| word != unknown);
         let all = [
@@ -49,7 +49,7 @@ impl Document {
     }
 }
 
-/// How alike two incidents are, and in what.
+/// The score of two incidents and what they have in common.
 fn likeness(a: &Record, traits: &[Trait], b: &Document) -> (f64, Vec<String>) {
     if a.group() == b.group {
         return (1.0, vec![format!("the same trouble: {}", a.incident.fingerprint.parts.join(", "))]);
@@ -70,17 +70,17 @@ fn likeness(a: &Record, traits: &[Trait], b: &Document) -> (f64, Vec<String>) {
     (score, alike)
 }
 
-/// Which of `others` are most like `record`, at most `most`; of equals the newest first.
+/// The up to `most` incidents of `others` that are most similar to `record`; newest first among equals.
 pub(super) fn ranked(record: &Record, others: Vec<Document>, most: usize) -> Vec<Likeness> {
     let traits = Document::new(record, None).traits();
     let mut found: Vec<Likeness> = Vec::new();
     for other in others {
-        // Of two that nobody can tell from others nobody can say how alike they are.
+        // If neither can be told from other incidents, nobody can say how similar they are.
         if is_alone(&record.group()) && is_alone(&other.group) {
             continue;
         }
         let (score, alike) = likeness(record, &traits, &other);
-        if other.id != record.incident.id && score >= LEAST - 1e-9 {
+        if other.id != record.incident.id && score >= MIN_SCORE - 1e-9 {
             found.push(Likeness { incident: other, score, alike });
         }
     }
@@ -89,7 +89,7 @@ pub(super) fn ranked(record: &Record, others: Vec<Document>, most: usize) -> Vec
     found
 }
 
-/// The incidents most like `record`, at most `most`, without itself; of equals the newest first. Reads all records.
+/// The up to `most` incidents most similar to `record`, without itself; newest first among equals. Reads all records.
 pub fn similar(store: &dyn Store, record: &Record, most: usize) -> Result<Vec<Likeness>, HistoryError> {
     let told = told(store)?;
     let mut others = Vec::new();

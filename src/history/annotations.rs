@@ -4,33 +4,32 @@ use super::{HistoryError, INCIDENTS, OutcomeSummary, Record, changes};
 use crate::model::{Text, Texts};
 use crate::store::{Change, Store};
 
-/// What people call an incident and say of it; no analysis knows any of this.
+/// What people add to an incident: no analysis knows any of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Annotations {
-    /// The job's name.
     pub job: Option<String>,
-    /// Words to find it by, in order, each once.
+    /// Words to find it by, sorted and without duplicates.
     pub tags: Vec<String>,
-    /// The oldest first.
+    /// Oldest first.
     pub notes: Vec<Note>,
-    /// Who looks after it.
+    /// The person who looks after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
-    /// What was said last of whether anybody still has to look at it.
+    /// The last time somebody resolved or reopened it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
 }
 
-/// That an incident is resolved, or that it is open again.
+/// Somebody's statement that an incident is resolved, or open again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Whether it is resolved.
     pub resolved: bool,
-    /// Who said so, where that is known.
+    /// Who said so, if known.
     #[serde(default)]
     pub by: Option<String>,
-    /// When, RFC 3339.
+    /// When, as RFC 3339.
     pub time: String,
 }
 
@@ -38,17 +37,16 @@ pub struct Verdict {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Nobody said anything.
+    /// Nobody has resolved it.
     #[default]
     Open,
     /// A change made it go away, or somebody said that it is resolved.
     Resolved,
-    /// It was resolved, and somebody said that it is not.
+    /// It was resolved, and somebody said later that it is not.
     Reopened,
 }
 
 impl State {
-    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             State::Open => "open",
@@ -57,7 +55,6 @@ impl State {
         }
     }
 
-    /// What `verdict` makes of an incident.
     pub(super) fn of(verdict: Option<&Verdict>) -> State {
         match verdict {
             None => State::Open,
@@ -67,29 +64,29 @@ impl State {
     }
 }
 
-/// Something that somebody wrote down about an incident.
+/// A note that somebody wrote about an incident.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// The words; empty where the link says it all.
+    /// The text; empty if the link says it all.
     pub text: String,
-    /// Where more is said.
+    /// An address where more is said.
     #[serde(default)]
     pub link: Option<String>,
-    /// When it was written, RFC 3339.
+    /// When it was written, as RFC 3339.
     pub time: String,
 }
 
 impl Annotations {
-    /// An incident has no more notes: all of a record must fit.
+    /// The most notes an incident may have: the record with all of them must fit into the store.
     pub const MOST_NOTES: usize = 16;
 
-    /// Whether nobody said anything.
     pub fn is_empty(&self) -> bool {
         let Annotations { job, tags, notes, assignee, verdict } = self;
         job.is_none() && tags.is_empty() && notes.is_empty() && assignee.is_none() && verdict.is_none()
     }
 
-    /// With what `newer` says: its name and assignee, the tags and notes of both, and what was said last of its state.
+    /// Merges `newer` into it: the newer job name and assignee win, tags and notes are united, and the later verdict
+    /// counts.
     pub fn with(mut self, newer: &Annotations) -> Annotations {
         self.job = newer.job.clone().or(self.job);
         self.tags.extend(newer.tags.iter().cloned());
@@ -106,7 +103,7 @@ impl Annotations {
         self
     }
 
-    /// What was said last of its state, by people or by a change that made it go away.
+    /// The latest verdict, by people or by a change that made the incident go away.
     pub(super) fn verdict(&self, told: Option<&OutcomeSummary>) -> Option<Verdict> {
         let of_change = told.filter(|told| told.worked);
         let of_change = of_change.map(|told| Verdict { resolved: true, by: None, time: told.time.clone() });
@@ -114,7 +111,7 @@ impl Annotations {
     }
 }
 
-/// The later of two; of equals the second.
+/// The later of two verdicts; the second one if both have the same time.
 fn later(a: Option<Verdict>, b: Option<Verdict>) -> Option<Verdict> {
     match (a, b) {
         (Some(a), Some(b)) if a.time > b.time => Some(a),
@@ -142,7 +139,7 @@ impl Texts for Note {
     }
 }
 
-/// Keeps what the annotations of `record` say now.
+/// Stores the annotations that `record` now has.
 pub fn annotate(store: &mut dyn Store, record: &Record) -> Result<(), HistoryError> {
     if record.annotations.notes.len() > Annotations::MOST_NOTES {
         return Err(HistoryError::TooManyNotes { id: record.incident.id.clone() });

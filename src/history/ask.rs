@@ -1,5 +1,5 @@
-//! Questions to a history: the index and the spool answer them, so that nobody waits for a writer. Where the index cannot be
-//! trusted, the store is read instead, and the answer says so.
+//! Queries to a history, answered from the index and the spool, so that nobody waits for a writer. If the index cannot
+//! be trusted, the store is read instead, and the answer says so.
 
 use std::path::Path;
 use std::thread::sleep;
@@ -12,20 +12,20 @@ use super::stats::day_name;
 use super::{Document, HistoryError, Order, Page, Query, Record, Stats, add, look, records, search, spool, stats};
 use crate::store::{DiskStore, MemoryStore, Store, quietly};
 
-/// A new index takes the place of the old one in two steps; a look between them is repeated.
+/// A new index replaces the old one in two steps; a reader that comes between them tries again after this pause.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What was found.
+/// The answer to a query.
 #[derive(Debug)]
 pub struct Answer<T> {
-    /// It.
+    /// What was found.
     pub found: T,
-    /// Why the store was read in place of the index, where it was.
+    /// Why the store was read instead of the index, if it was.
     pub without_index: Option<IndexError>,
 }
 
-/// The incidents of `home` that `query` asks for, without the first `skip`, `most` at most. What waits in the spool counts as
-/// fitting best.
+/// The incidents in `home` that match `query`: up to `most`, after skipping `skip`. Incidents that wait in the spool
+/// come first in the order of relevance.
 pub fn ask(home: &Path, query: &Query, order: Order, skip: usize, most: usize) -> Result<Answer<Page>, HistoryError> {
     let order = if query.is_ranked() { order } else { Order::Time };
     let of_index = |index: &Reader, waiting: &MemoryStore| {
@@ -43,7 +43,7 @@ pub fn ask(home: &Path, query: &Query, order: Order, skip: usize, most: usize) -
 }
 
 impl Page {
-    /// Adds what was counted elsewhere.
+    /// Adds the counts of the index.
     fn add(&mut self, counts: &Counts) {
         self.total += counts.total as usize;
         for (facets, count) in &counts.facets {
@@ -60,7 +60,7 @@ impl Page {
     }
 }
 
-/// Counts the incidents of `home` that `query` asks for.
+/// Counts the incidents in `home` that match `query`.
 pub fn ask_stats(home: &Path, query: &Query) -> Result<Answer<Stats>, HistoryError> {
     let of_index = |index: &Reader, waiting: &MemoryStore| {
         let mut counts = super::stats::counts(waiting, query)?;
@@ -70,7 +70,7 @@ pub fn ask_stats(home: &Path, query: &Query) -> Result<Answer<Stats>, HistoryErr
     either(home, of_index, |store| stats(store, query))
 }
 
-/// The incidents of `home` most like `record`, at most `most`, without itself; of equals the newest first.
+/// The up to `most` incidents in `home` that are most similar to `record`, without itself; newest first among equals.
 pub fn ask_similar(home: &Path, record: &Record, most: usize) -> Result<Answer<Vec<Likeness>>, HistoryError> {
     let of_index = |index: &Reader, waiting: &MemoryStore| {
         let mut others = index.alike(&Document::new(record, None).traits(), &record.incident.id, most)?;
@@ -83,7 +83,7 @@ pub fn ask_similar(home: &Path, record: &Record, most: usize) -> Result<Answer<V
     either(home, of_index, |store| similar(store, record, most))
 }
 
-/// Asks the index with what waits beside it, else the store.
+/// Asks the index together with what waits in the spool; falls back to the store.
 fn either<T>(
     home: &Path,
     of_index: impl Fn(&Reader, &MemoryStore) -> Result<T, IndexError>,
@@ -92,7 +92,7 @@ fn either<T>(
     if !DiskStore::is_in(home) {
         return Ok(Answer { found: of_store(&look(home)?)?, without_index: None });
     }
-    // Before the index: what is drained meanwhile is known to one of them.
+    // Read the spool before the index: a record that is drained in between is then known to at least one of them.
     let (waiting, _) = spool::look(home)?;
     let asked = || -> Result<T, IndexError> {
         let index = Reader::open(home)?;
@@ -120,7 +120,7 @@ fn either<T>(
     }
 }
 
-/// Whether the index of `home` is there and follows the store.
+/// Whether the index in `home` exists and is up to date with the store.
 pub fn is_indexed(home: &Path) -> bool {
     !DiskStore::is_in(home) || quietly(|| Reader::open(home).is_ok()).unwrap_or(false)
 }

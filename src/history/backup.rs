@@ -1,10 +1,12 @@
-//! A history in one file: all records of its store, and a checksum at the end, without which it is none.
+//! A history in one file: all records of its store, with a checksum at the end that proves the file complete.
 //!
-//! In goes one state of the store with what waits in the spool, while its owner goes on writing; out comes a store that was never
-//! there before. What follows from the records (the index, the snapshot, the log of changes) is made anew.
+//! In goes one consistent view of the store and of what waits in the spool, while the store's owner goes on writing;
+//! out comes, on restoring, a new store. Everything that is derived from the records (the index, the snapshot, the log
+//! of changes) is made anew.
 //!
-//! The file is a line, `oomdoc backup 1`, and one zstd frame: for each record the lengths of key and value (4 bytes each,
-//! little-endian), the key, the value; then 0xffffffff, the number of records (8 bytes) and the SHA-256 of all before it.
+//! The file is a line, `oomdoc backup 1`, followed by one zstd frame: for each record the lengths of key and value (4
+//! bytes each, little-endian), the key and the value; then 0xffffffff, the number of records (8 bytes) and the SHA-256
+//! of all before it.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -19,30 +21,31 @@ use crate::durable;
 use crate::store::{Change, DiskStore, Store, StoreError};
 
 const MAGIC: &[u8] = b"oomdoc backup 1\n";
-/// Stands where the length of a key does, behind the last record.
+/// Marks the end of the records; it stands where the next key's length would.
 const END: u32 = u32::MAX;
-/// No key and no value is longer; whoever says so is damaged.
+/// No key and no value is longer: a greater length means that the file is damaged.
 const LONGEST: u32 = 1 << 20;
-/// How hard zstd tries: more than this takes longer than the disk.
+/// The zstd level: at a higher one compressing takes longer than the disk.
 const LEVEL: i32 = 3;
-/// Records, and bytes, that are restored with one commit.
+/// The most records, and the most bytes, that are restored in one commit.
 const RECORDS: usize = 1024;
 const BYTES: usize = 8 << 20;
-/// Where a store is restored before it takes its place in the home folder.
+/// The folder a store is restored into before it is moved into the home folder.
 const NEW: &str = "restore.new";
-/// What takes its place, in this order: a store needs nothing else, and nothing else makes sense without one.
+/// What is moved, in this order: the store first, since it needs nothing else and nothing else makes sense without it.
 const PARTS: [&str; 3] = ["store", "index", "snapshot"];
 
-/// What is in a backup.
+/// What a backup contains.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct BackedUp {
-    /// Records: incidents, groups, outcomes, rules and what a server keeps.
+    /// Number of records: incidents, groups, outcomes, rules and what a server keeps.
     pub records: u64,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub bytes: u64,
 }
 
-/// Writes the store in `home` to the file `path`, which takes the place of one that is there. Works beside the store's owner.
+/// Writes the store in `home` to the file `path`, replacing an existing one. It may run while another process owns the
+/// store.
 pub fn backup(home: &Path, path: &Path) -> Result<BackedUp, HistoryError> {
     let view = look(home)?;
     let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -61,13 +64,13 @@ pub fn backup(home: &Path, path: &Path) -> Result<BackedUp, HistoryError> {
     });
     let placed = written.and_then(|done| durable::rename(&part, path).map(|()| done).map_err(io));
     if placed.is_err() {
-        // It is of no use to anybody.
+        // A partial file is of no use.
         let _ = fs::remove_file(&part);
     }
     placed
 }
 
-/// Nobody else may read it: a store holds tokens, too, if only what they are compared with.
+/// Only the owner may read it: a store holds tokens, even if only their hashes.
 fn create(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     #[cfg(unix)]
@@ -108,13 +111,13 @@ fn write_all(store: &dyn Store, out: &mut dyn Write) -> Result<u64, Failure> {
     Ok(records)
 }
 
-/// Reads all of the backup `path`: what is in it, if it is as it was written.
+/// Reads all of the backup `path` and says what it contains; fails if it is not as it was written.
 pub fn verify_backup(path: &Path) -> Result<BackedUp, HistoryError> {
     read_all(path, &mut |_, _| Ok(()))
 }
 
-/// Makes the history in `home` of the backup `path`. All of it is checked before anything is written, and whoever looks at `home`
-/// meanwhile finds nothing there or everything.
+/// Restores the backup `path` into `home`. The whole file is checked before anything is written, and a process that
+/// looks at `home` meanwhile finds either nothing or everything.
 pub fn restore(path: &Path, home: &Path) -> Result<BackedUp, HistoryError> {
     if DiskStore::is_in(home) || is_waiting(home) {
         return Err(HistoryError::NotEmpty { home: home.to_owned() });
@@ -138,7 +141,7 @@ pub fn restore(path: &Path, home: &Path) -> Result<BackedUp, HistoryError> {
     if !waiting.is_empty() {
         store.commit(&waiting)?;
     }
-    // Without an index, searches read the store and say so.
+    // The index is left out: until it is made, searches read the store and say so.
     publish(&mut store)?;
     drop(store);
     for part in PARTS.map(|part| (new.join(part), home.join(part))) {
@@ -159,14 +162,15 @@ fn clear(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Hands out every record of the backup `path`; an error where it is not whole, however far it was read.
+/// Calls `each` for every record of the backup `path`. It fails if the file is not complete, even if every record could
+/// be read.
 fn read_all(
     path: &Path,
     each: &mut dyn FnMut(String, Vec<u8>) -> Result<(), HistoryError>,
 ) -> Result<BackedUp, HistoryError> {
     let io = |error| HistoryError::file(path, error);
     let damaged = |problem: &str| HistoryError::Backup { path: PathBuf::from(path), problem: problem.to_owned() };
-    // What zstd cannot unpack, or what ends early, was not written so.
+    // A frame that zstd cannot unpack, or that ends early, is a damaged backup.
     let unread = |error: io::Error| damaged(&error.to_string());
     let mut file = BufReader::new(File::open(path).map_err(io)?);
     let bytes = file.get_ref().metadata().map_err(io)?.len();
@@ -197,7 +201,7 @@ fn read_all(
     let mut sum = [0; 32];
     of.read_exact(&mut sum).map_err(unread)?;
     let is_whole = count == records.to_le_bytes() && sum[..] == digest.finalize()[..];
-    // The frame's own checksum is read at its end, and nothing stands behind it.
+    // Reading past the last byte makes zstd check the frame's own checksum; nothing may follow the frame.
     let is_end = of.read(&mut [0]).map_err(unread)? == 0 && of.finish().read(&mut [0]).map_err(io)? == 0;
     match is_whole && is_end {
         true => Ok(BackedUp { records, bytes }),
@@ -205,7 +209,7 @@ fn read_all(
     }
 }
 
-/// What is read, with a digest of it.
+/// A reader that computes the digest of what it has read.
 struct Content<R> {
     of: R,
     digest: Sha256,

@@ -1,5 +1,5 @@
-//! Which incidents a change touched: what the index needs to follow the store, and exports to go on. It lies in the store, in the
-//! same batch.
+//! The log of which incidents each change touched: the index needs it to follow the store, and exports to continue. Its
+//! entries lie in the store itself, written in the same batch as the change.
 
 use std::collections::BTreeSet;
 
@@ -7,29 +7,30 @@ use super::{HistoryError, INCIDENTS, OUTCOMES};
 use crate::store::{Change, Store};
 
 const LOG: &str = "log/";
-/// The last change of which the log knows nothing any more.
+/// The last change whose log entries were removed.
 const TRIMMED: &str = "log/trimmed";
-/// So many changes are remembered at least, twice as many at most.
+/// The number of changes whose entries are always kept; there may be twice as many.
 const KEPT: u64 = 16 << 10;
-/// Behind every entry of its change.
+/// Sorts after every entry of its change.
 const BEHIND: &str = "/~";
-/// So many changes are looked through for the last one that touched the history, then ever more.
+/// How many changes are searched at first for the last one that touched the history; each further try looks at this
+/// many times more.
 const NEAR: u64 = 64;
-/// Bytes of an entry; a change may have several.
+/// The most bytes of one entry; a change may have several.
 const ENTRY: usize = 32 << 10;
 
-/// What happened after a change.
+/// What happened after a given change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Touched {
     /// Nothing that concerns the history.
     None,
-    /// These incidents came, went, or had something told of them.
+    /// These incidents were added or removed, or an outcome of theirs was reported.
     Some(BTreeSet<String>),
-    /// Nobody knows any more.
+    /// The log no longer reaches that far back.
     Unknown,
 }
 
-/// Makes `changes` and notes whom they touch.
+/// Commits `changes` with log entries that name the incidents they touch.
 pub(super) fn commit(store: &mut dyn Store, mut changes: Vec<Change>) -> Result<u64, HistoryError> {
     let touched: BTreeSet<&str> = changes.iter().filter_map(|change| incident(&change.key)).collect();
     let mut entries: Vec<String> = Vec::new();
@@ -75,7 +76,7 @@ pub(super) fn last(store: &dyn Store) -> Result<u64, HistoryError> {
     }
 }
 
-/// Forgets the oldest changes where the log is long. To be called when the index knows all of it.
+/// Removes the oldest entries if the log is long. To be called when the index knows them all.
 pub(super) fn trim(store: &mut dyn Store) -> Result<(), HistoryError> {
     let first = store.change().saturating_sub(KEPT);
     if first.saturating_sub(trimmed(store)?) >= KEPT {
@@ -88,7 +89,7 @@ pub(super) fn trim(store: &mut dyn Store) -> Result<(), HistoryError> {
     Ok(())
 }
 
-/// Forgets all changes: what happened to incidents without one cannot be told by them.
+/// Removes all entries, for a store whose log may have gaps: exports can then not continue from an earlier mark.
 pub fn forget_changes(store: &mut dyn Store) -> Result<(), HistoryError> {
     let (mut changes, _) = removals(store, store.change())?;
     changes.push(Change::put(TRIMMED, store.change().to_string()));
@@ -96,7 +97,7 @@ pub fn forget_changes(store: &mut dyn Store) -> Result<(), HistoryError> {
     Ok(())
 }
 
-/// What removes the entries of the changes up to `number`, and the last of these changes; 0 where there are none.
+/// The changes that remove all log entries up to `number`, and the last change that has one; 0 if there are none.
 fn removals(store: &dyn Store, number: u64) -> Result<(Vec<Change>, u64), HistoryError> {
     let (mut changes, mut last) = (Vec::new(), 0);
     store.scan(LOG, &mut |key, _| {
@@ -108,7 +109,7 @@ fn removals(store: &dyn Store, number: u64) -> Result<(Vec<Change>, u64), Histor
     Ok((changes, last))
 }
 
-/// Whether `key` is of the log, which says nothing to another store.
+/// Whether `key` belongs to the log, which has no meaning in another store.
 pub(super) fn is_log(key: &str) -> bool {
     key.starts_with(LOG)
 }
@@ -118,7 +119,7 @@ fn trimmed(store: &dyn Store) -> Result<u64, HistoryError> {
     Ok(number.unwrap_or(0))
 }
 
-/// Where the entries of changes after `number` begin.
+/// The key after which the entries of changes later than `number` begin.
 fn behind(number: u64) -> String {
     format!("{LOG}{number:020}{BEHIND}")
 }
@@ -151,7 +152,7 @@ mod tests {
         for number in 0..2 * KEPT {
             commit(&mut store, vec![Change::put(format!("incidents/{number}"), vec![1; 9])])?;
         }
-        // The rules' changes are none of the history's, and there may be many.
+        // Changes of rules do not touch the history, and there may be many of them.
         for _ in 0..2 * NEAR {
             store.commit(&[Change::put("rules/user/r", "1")])?;
         }

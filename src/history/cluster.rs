@@ -1,9 +1,10 @@
-/// The cluster of the machine called `host`: its name with numbers folded, `gpu-a100-017.dc1` → `gpu-a100-*.dc1`.
+/// The cluster of the machine called `host`: its name with the numbers folded, `gpu-a100-017.dc1` → `gpu-a100-*.dc1`.
 ///
-/// A number is what stands by itself between signs in the name before the first dot; where nothing does, the last digits of
-/// it (`node017` → `node*`). What follows the dot says where the machine is and stays. Of an IPv4 address the last number goes.
+/// A number is a part between `-` or `_` of the name before the first dot that consists of digits only; if there is
+/// none, the last run of digits is folded (`node017` → `node*`). What follows the first dot names the place and stays.
+/// Of an IPv4 address the last number is folded.
 pub fn cluster(host: &str) -> String {
-    // Folded already.
+    // Already folded.
     if host.contains('*') {
         return host.to_owned();
     }

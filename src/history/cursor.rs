@@ -5,26 +5,27 @@ use serde::{Serialize, Serializer};
 
 use super::HistoryError;
 
-/// Where a page of a list ends and the next one begins, as a word that can stand in an address.
+/// Where a page of a list ends and the next one begins; its text form can stand in a URL.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Cursor {
-    /// Behind this incident, the newest first. What is new stands before it, so that the pages behind it stay what they are.
+    /// After this incident, in the order newest first. New incidents come before it, so that the pages after it stay
+    /// the same.
     Incident {
         /// When it happened, in seconds since 1970.
         time: i64,
         /// Its id as a number.
         number: u64,
     },
-    /// Behind so many, the best first, as they stood at a generation of the index.
+    /// After this many incidents in the order of relevance, at one generation of the index.
     Best {
-        /// Which.
+        /// The generation of the index.
         generation: u64,
-        /// How many.
+        /// How many incidents come before the page.
         skip: usize,
     },
-    /// Behind this group, in the order of what it was sorted by.
+    /// After this group, in the order it was sorted by.
     Group {
-        /// What that is of this group.
+        /// The sort key of this group.
         key: i64,
         /// Its name.
         group: String,

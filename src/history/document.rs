@@ -6,19 +6,19 @@ use super::{OutcomeSummary, Record, State, Verdict, cluster};
 use crate::knowledge::{Language, title_in, titles};
 use crate::model::{Bytes, Diagnosis, FigureName, Kind, Phase, TimeSource};
 
-/// An incident in a line: what lists show.
+/// The summary of an incident that lists show.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Document {
     /// Its id.
     pub id: String,
-    /// What groups it with others.
+    /// Its group.
     pub group: String,
-    /// When it happened, RFC 3339.
+    /// When it happened, as RFC 3339.
     pub time: String,
-    /// Where that was taken from; absent where the failing line says it.
+    /// What the time was derived from; absent if the failing line itself says it.
     #[serde(default)]
     pub time_derived: Option<TimeSource>,
-    /// When it was first kept.
+    /// When it was first stored.
     pub saved: String,
     /// What ran out.
     pub kind: Kind,
@@ -28,7 +28,7 @@ pub struct Document {
     pub cause: String,
     /// The cause in a few words.
     pub title: String,
-    /// How sure, 0–1.
+    /// Confidence in the cause, 0–1.
     pub confidence: f64,
     /// Whether the job went on.
     pub recovered: bool,
@@ -40,7 +40,7 @@ pub struct Document {
     pub gpu: Option<String>,
     /// The node where it happened.
     pub host: Option<String>,
-    /// Who was hit.
+    /// The role of the victim process.
     pub role: Option<String>,
     /// The innermost known place in the code.
     pub site: Option<String>,
@@ -48,35 +48,35 @@ pub struct Document {
     pub requested: Option<Bytes>,
     /// Host memory in use on the node.
     pub node_used: Option<Bytes>,
-    /// What the analysis read.
+    /// The files that the analysis read.
     pub inputs: Vec<String>,
-    /// Whether a change made it go away; absent where nobody said.
+    /// Whether a change made it go away; absent if nobody reported.
     pub worked: Option<bool>,
     /// The change that did, or the last one that was tried.
     #[serde(default)]
     pub change: Option<String>,
-    /// What people call the job.
+    /// The job's name, as people gave it.
     #[serde(default)]
     pub job: Option<String>,
-    /// Words that people gave it.
+    /// Tags that people gave it.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// The cluster of the node where it happened (`cluster`).
+    /// The cluster of the node where it happened (see [`cluster`]).
     #[serde(default)]
     pub cluster: Option<String>,
-    /// Who looks after it.
+    /// The person who looks after it.
     #[serde(default)]
     pub assignee: Option<String>,
     /// Whether anybody still has to look at it.
     #[serde(default)]
     pub state: State,
-    /// By whom and when that was said last, where it was.
+    /// Who said so last and when, if anybody did.
     #[serde(default)]
     pub verdict: Option<Verdict>,
 }
 
 impl Document {
-    /// `record` in a line, with what was `told` of it.
+    /// The summary of `record`, given the outcomes reported for it.
     pub fn new(record: &Record, told: Option<&OutcomeSummary>) -> Document {
         let (incident, job) = (&record.incident, &record.job);
         let first = incident.diagnoses.first();
@@ -116,7 +116,7 @@ impl Document {
 }
 
 impl Document {
-    /// The same with its title in `language`.
+    /// Translates the title.
     pub fn in_language(mut self, language: Language) -> Document {
         self.title = title_in(&self.cause, &self.title, language).to_owned();
         self
@@ -124,12 +124,12 @@ impl Document {
 }
 
 impl Record {
-    /// The cluster of the node where it happened, where that is known.
+    /// The cluster of the node where it happened, if known.
     pub fn cluster(&self) -> Option<String> {
         self.incident.victim.host.as_deref().map(cluster)
     }
 
-    /// Everything that is found by its words.
+    /// All text that full-text search covers.
     pub fn text(&self) -> String {
         let Record { incident, job, inputs, annotations, .. } = self;
         let mut parts: Vec<&str> = vec![incident.kind.as_str(), incident.phase.name.as_str()];
@@ -137,12 +137,9 @@ impl Record {
         parts.extend([&job.framework, &job.model, &job.gpu].into_iter().flatten().map(String::as_str));
         parts.extend(incident.victim.host.as_deref());
         parts.extend(incident.victim.role.as_deref());
-        // What is hardly likely is not what the incident is about.
-        const LIKELY: f64 = 0.1;
-        let likely = |(place, diagnosis): &(usize, &Diagnosis)| *place == 0 || diagnosis.confidence >= LIKELY;
-        for (_, diagnosis) in incident.diagnoses.iter().enumerate().filter(likely) {
+        for diagnosis in likely(&incident.diagnoses) {
             parts.extend([&*diagnosis.cause, &diagnosis.title, &diagnosis.why]);
-            // Whoever reads another language looks for its words.
+            // People who read another language search for that language's words.
             let titles = titles(&diagnosis.cause).filter(|words| [&words.en, &words.zh].contains(&&diagnosis.title));
             parts.extend(titles.into_iter().flat_map(|words| [&*words.en, &*words.zh]));
             parts.extend(diagnosis.evidence.iter().map(|cite| cite.text.as_str()));
@@ -154,9 +151,17 @@ impl Record {
         parts.extend(incident.fingerprint.parts.iter().map(String::as_str));
         parts.extend(annotations.job.iter().chain(&annotations.tags).map(String::as_str));
         parts.extend(annotations.notes.iter().map(|note| note.text.as_str()));
-        // One line proves several things, and is found by its words once.
+        // The same line may support several findings; index its words once.
         let mut seen = HashSet::new();
         parts.retain(|part| seen.insert(*part));
         parts.join("\n")
     }
+}
+
+/// The first of `diagnoses`, which is the likeliest, and those others that are likely enough: an unlikely cause is not what
+/// an incident is about.
+pub(super) fn likely(diagnoses: &[Diagnosis]) -> impl Iterator<Item = &Diagnosis> {
+    const LIKELY: f64 = 0.1;
+    let is_likely = |(place, diagnosis): &(usize, &Diagnosis)| *place == 0 || diagnosis.confidence >= LIKELY;
+    diagnoses.iter().enumerate().filter(is_likely).map(|(_, diagnosis)| diagnosis)
 }

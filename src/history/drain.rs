@@ -7,19 +7,19 @@ use super::outcome::resolve_all;
 use super::{HistoryError, Live, add, changes, experience, spool};
 use crate::store::{DiskStore, Snapshot, Store, View};
 
-/// Records to a commit: few enough that a power cut repeats little, enough that a commit costs each next to nothing.
+/// Records per commit: few enough that a power cut repeats little, enough to make the cost of the commit negligible.
 const AT_ONCE: usize = 64;
 
-/// Opens the store in `home`, waiting for `patience` where another process has it, and moves there what waits in the
-/// spool.
+/// Opens the store in `home`, waiting up to `patience` if another process has it open, and moves into it what waits in
+/// the spool.
 pub fn drain(home: &Path, patience: Duration) -> Result<DiskStore, HistoryError> {
     let mut store = DiskStore::open_within(home, patience)?;
     take_spool(&mut store, &mut |store| publish(store).map(drop))?;
     Ok(store)
 }
 
-/// Moves into `store` what waits in the spool of its home. A file goes only after the store has acknowledged its record and searches find
-/// it elsewhere, for which `publish` sees.
+/// Moves what waits in the spool of the store's home into `store`. A file is removed only after the store has
+/// acknowledged its record and `publish` has made sure that searches find it there.
 pub fn take_spool(
     store: &mut DiskStore,
     publish: &mut dyn FnMut(&mut DiskStore) -> Result<(), HistoryError>,
@@ -43,17 +43,17 @@ pub fn take_spool(
         drained.extend(files);
     }
     if !drained.is_empty() {
-        // Where the index does not follow, the snapshot says so, and searches read the store.
+        // If the index cannot follow, the snapshot says so, and searches read the store.
         publish(store)?;
         drained.iter().try_for_each(|file| spool::remove(file))?;
     }
     Ok(())
 }
 
-/// The store in `home` with what waits in its spool, for those who only look: it can be had beside a writer and without leave to
-/// write. Why not, where it is damaged.
+/// A read-only view of the store in `home` with what waits in its spool. It works beside a writer and without write
+/// permission; it fails if the store is damaged.
 pub fn look(home: &Path) -> Result<View, HistoryError> {
-    // Before the store: what is drained meanwhile is known to one of them.
+    // Read the spool before the store: a record that is drained in between is then known to at least one of them.
     let (records, outcomes) = spool::look(home)?;
     let mut view = View::of(home)?;
     add(&mut view, &records)?;
@@ -61,10 +61,10 @@ pub fn look(home: &Path) -> Result<View, HistoryError> {
     Ok(view)
 }
 
-/// Tells everybody else what is new in the store: searches by the index, analyses by the snapshot. Why the index does not
-/// follow, where it does not.
+/// Makes what is new in the store known to other processes: to searches through the index, to analyses through the
+/// snapshot. If the index cannot follow, the result says why.
 pub fn publish(store: &mut DiskStore) -> Result<Option<IndexError>, HistoryError> {
-    // First: the snapshot says how far an index must follow.
+    // The index first: the snapshot says how far an index must follow.
     let followed = follow(store);
     if followed.is_ok() {
         changes::trim(store)?;
@@ -73,8 +73,9 @@ pub fn publish(store: &mut DiskStore) -> Result<Option<IndexError>, HistoryError
     Ok(followed.err())
 }
 
-/// What [`publish`] does, for an owner who follows the store with `live` all the time: to be called seldom, since it reads all groups and
-/// outcomes. Analyses learn of what came since then; searches of others than the owner's see it as soon as `live` does.
+/// Does the work of [`publish`] for an owner that follows the store with `live` all the time. Call it seldom, since it
+/// reads all groups and outcomes. Until then analyses do not see what is new; other processes' searches do as soon as
+/// `live` has followed.
 pub fn settle(store: &mut DiskStore, live: &Live) -> Result<(), HistoryError> {
     live.follow(store)?;
     if Snapshot::head(store.home()).is_some_and(|(change, _)| change == store.change()) {
@@ -84,7 +85,7 @@ pub fn settle(store: &mut DiskStore, live: &Live) -> Result<(), HistoryError> {
     snapshot(store)
 }
 
-/// Writes what analyses are told of the store.
+/// Writes the snapshot that analyses read.
 pub fn snapshot(store: &DiskStore) -> Result<(), HistoryError> {
     let (experience, history) = (experience(store)?, changes::last(store)?);
     Ok(Snapshot { experience, history, ..Snapshot::of(store)? }.write(store.home())?)

@@ -6,21 +6,21 @@ use thiserror::Error;
 use super::{IndexError, Mark, QueryError};
 use crate::store::StoreError;
 
-/// Why the history did not do what it was asked for. [`HistoryError::advice`] says what to do.
+/// Why an operation on the history failed. [`HistoryError::advice`] says what to do.
 #[derive(Debug, Error)]
 pub enum HistoryError {
-    /// The store.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A record is no JSON of the expected shape.
+    /// A record is not JSON of the expected shape.
     #[error("a record cannot be read: {0}")]
     Json(#[from] serde_json::Error),
-    /// A file.
+    /// A file cannot be read or written.
     #[error("{path}: {error}")]
     File {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
     /// An incident is larger than a record may be.
@@ -31,46 +31,46 @@ pub enum HistoryError {
         /// Its size.
         bytes: usize,
     },
-    /// An incident has as many notes as it may have.
+    /// An incident already has the maximum number of notes.
     #[error("the incident {id} has {} notes already", super::Annotations::MOST_NOTES)]
     TooManyNotes {
         /// The incident.
         id: String,
     },
-    /// No incident has this id.
+    /// There is no incident with this id.
     #[error("no incident `{id}`")]
     NotFound {
-        /// What was asked for.
+        /// The requested id.
         id: String,
     },
-    /// Several incidents begin with it.
+    /// Several incidents' ids begin with `id`.
     #[error("`{id}` may be {}", .known.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// The requested id.
         id: String,
-        /// What there is.
+        /// The ids.
         known: Vec<String>,
     },
     /// The query makes no sense.
     #[error(transparent)]
     Query(#[from] QueryError),
-    /// What worked is none of the incident's patches.
+    /// The incident has no patch of this number.
     #[error("the incident {id} has no patch {number}; it has {known}")]
     NoSuchPatch {
         /// The incident.
         id: String,
-        /// What was asked for.
+        /// The requested number.
         number: usize,
-        /// How many there are.
+        /// How many patches it has.
         known: usize,
     },
-    /// A cursor that no page of this list ends with.
+    /// No page of this list ends with this cursor.
     #[error("`{cursor}` is no place in this list")]
     Cursor {
-        /// What was asked for.
+        /// The given cursor.
         cursor: String,
     },
-    /// A file is no backup, or not all of one.
+    /// A file is not a backup, or an incomplete one.
     #[error("{path} is no whole backup: {problem}")]
     Backup {
         /// The file.
@@ -78,34 +78,34 @@ pub enum HistoryError {
         /// What is wrong.
         problem: String,
     },
-    /// Something is there where a backup should be restored.
+    /// The folder to restore into already has a history.
     #[error("there is a history in {home} already")]
     NotEmpty {
         /// The folder.
         home: PathBuf,
     },
-    /// The index.
+    /// The index failed.
     #[error(transparent)]
     Index(#[from] IndexError),
-    /// Nobody knows what changed after an export.
+    /// The log of changes does not reach back to the end of the previous export.
     #[error("what changed after {since} is not known: it is too long ago, or of another history")]
     Forgotten {
-        /// Where it ended.
+        /// Where that export ended.
         since: Mark,
     },
-    /// Words that no export ended with.
+    /// The text is not a mark that an export ends with.
     #[error("`{words}` is not where an export ended, such as 4711-8c1f22ab90de1234 or, for everything, 0")]
     Mark {
-        /// What was given.
+        /// The given text.
         words: String,
     },
-    /// An index of a search engine cannot be called so.
+    /// Search engines do not allow this name of an index.
     #[error("an index cannot be called `{name}`: only small letters, digits, `-`, `_` and `.`, no sign first")]
     IndexName {
-        /// What was given.
+        /// The given name.
         name: String,
     },
-    /// A line of an import.
+    /// A line of an import is wrong.
     #[error("line {line} cannot be imported: {problem}")]
     Line {
         /// Counted from 1.
@@ -123,7 +123,7 @@ impl HistoryError {
         }
     }
 
-    /// What to do about it.
+    /// What the user can do about it.
     pub fn advice(&self) -> String {
         match self {
             HistoryError::Store(error) => error.advice().to_owned(),

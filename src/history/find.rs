@@ -1,7 +1,7 @@
 use super::{HistoryError, INCIDENTS, Record};
 use crate::store::Store;
 
-/// Hands every record to `each`, in the order of their ids.
+/// Calls `each` for every record, in the order of the ids.
 pub fn records(
     store: &dyn Store,
     each: &mut dyn FnMut(Record) -> Result<(), HistoryError>,

@@ -1,4 +1,4 @@
-//! What fixed what: how changes went, of all that was told of any incident.
+//! Which changes fixed what: the reported outcomes of all incidents, grouped by change and cause.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,42 +9,42 @@ use super::{HistoryError, Outcome, PeakChange, outcomes};
 use crate::model::Kind;
 use crate::store::Store;
 
-/// As many incidents, and as many measurements, are named with a change; the newest.
+/// The most incidents, and the most measurements, listed with a change; the newest.
 const NAMED: usize = 5;
 
-/// How a change went against a cause.
+/// How a change fared against a cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fix {
-    /// What had run out.
+    /// The kind of the incidents.
     pub kind: Kind,
-    /// The cause that it was for; absent where it is no known remedy.
+    /// The cause it was tried against; absent if it is no known remedy.
     pub cause: Option<Arc<str>>,
-    /// What was changed; empty where people did something else.
+    /// The changed knob; empty if people did something else.
     pub knob: String,
     /// The change, as people write it.
     pub change: String,
-    /// How often the trouble went away.
+    /// How often the incident did not come back.
     pub worked: u64,
-    /// How often it did not.
+    /// How often it did.
     pub failed: u64,
-    /// When it was told last, RFC 3339.
+    /// When an outcome was last reported, as RFC 3339.
     pub last: String,
-    /// After which incidents, the newest first.
+    /// The incidents after which it was tried, newest first.
     pub incidents: Vec<String>,
-    /// How much memory the job took before and after, where `oomdoc run` saw both.
+    /// The job's peak memory before and after the change, where `oomdoc run` measured both.
     pub peaks: Vec<PeakChange>,
-    /// Where more is said.
+    /// Addresses where more is said.
     pub links: Vec<String>,
 }
 
-/// Of what to tell; of everything where nothing is named.
+/// Restricts which outcomes are counted; empty fields do not restrict.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FixFilter {
-    /// Against this kind.
+    /// Only outcomes of incidents of this kind.
     pub kind: Option<Kind>,
-    /// Against this cause.
+    /// Only outcomes against this cause.
     pub cause: Option<String>,
-    /// Within this group.
+    /// Only outcomes in this group.
     pub group: Option<String>,
 }
 
@@ -57,7 +57,7 @@ impl FixFilter {
     }
 }
 
-/// What was tried against what, and how that went; what worked most often first. Reads all outcomes.
+/// The changes that were tried, with how they fared; most often successful first. Reads all outcomes.
 pub fn fixes(store: &dyn Store, filter: &FixFilter) -> Result<Vec<Fix>, HistoryError> {
     Ok(fixes_of(outcomes(store, None)?.iter(), filter))
 }

@@ -1,8 +1,8 @@
-//! What came up before, what was tried, and how that went.
+//! The history: past incidents, what was tried against them, and the outcomes.
 //!
-//! In go reports, masked ([`Record::of`]), which wait in a spool until somebody drains them into the store; out come
-//! records, found again by what they say, and the [`Experience`](crate::model::Experience) that later analyses are told of.
-//! Nothing here diagnoses: a record says what its analysis said.
+//! In go masked reports ([`Record::of`]), which wait in a spool until a process drains them into the store; out come
+//! records, found again by a query, and the [`Experience`](crate::model::Experience) that later analyses use. Nothing
+//! here diagnoses: a record says what its analysis said.
 
 mod add;
 mod alike;
@@ -46,7 +46,7 @@ pub use find::{find, records};
 pub use fixes::{Fix, FixFilter, fixes};
 pub use index::{IndexError, Progress, verify_index};
 pub use live::{
-    Facet, FacetValue, Found, GroupFilter, GroupOrder, GroupPage, GroupState, GroupSummary, Live, Series, Trend,
+    Facet, FacetValue, FoundPage, GroupFilter, GroupOrder, GroupPage, GroupState, GroupSummary, Live, Series, Trend,
     TrendBy,
 };
 pub use outcome::{Outcome, OutcomeSummary, Peak, PeakChange, experience, forget, outcomes, resolve, resolve_all};
@@ -58,9 +58,9 @@ pub use spool::{Waiting, hand_over, is_waiting, put, put_outcome};
 pub use stats::{Stats, stats};
 pub use transfer::{export, import, read_lines};
 
-/// Where incidents are, by their ids.
+/// The prefix of incidents' keys, followed by the id.
 const INCIDENTS: &str = "incidents/";
-/// Where the occurrences of each trouble are counted.
+/// The prefix of groups' keys: the occurrences of each group are counted there.
 const GROUPS: &str = "groups/";
-/// Where is what was tried, by incident.
+/// The prefix of outcomes' keys, followed by the incident's id.
 const OUTCOMES: &str = "outcomes/";

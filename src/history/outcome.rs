@@ -10,83 +10,84 @@ use crate::model::{Bytes, Experience, Group, Kind, Outcomes, Phase, Tally, Text,
 use crate::report;
 use crate::store::{Change, Store, StoreError};
 
-/// As many changes that worked are told with a trouble.
+/// The most successful changes that are listed with a group.
 const TOLD: usize = 3;
 
 /// What somebody tried after an incident, and how it went.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The incident.
+    /// The incident's id.
     pub incident: String,
     /// Its group.
     pub group: String,
-    /// What had run out.
+    /// The incident's kind.
     pub kind: Kind,
-    /// In which phase.
+    /// The incident's phase.
     pub phase: Phase,
-    /// The cause that the change was for: the likeliest one of which it is a remedy; absent where it is none's.
+    /// The cause that the change is a remedy for; if there are several, the likeliest. Absent if it is a remedy for
+    /// none.
     pub cause: Option<Arc<str>>,
-    /// What was changed; empty where people did something else.
+    /// The changed knob; empty if people did something else.
     pub knob: String,
     /// The change, as people write it.
     pub change: String,
-    /// Whether the trouble went away.
+    /// Whether the incident did not come back.
     pub worked: bool,
-    /// When it was told, RFC 3339.
+    /// When it was reported, as RFC 3339.
     pub time: String,
-    /// What else there is to say.
+    /// A comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Where more is said.
+    /// An address where more is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
-    /// How much memory the job took before and after, where `oomdoc run` saw both.
+    /// The job's peak memory before and after the change, if `oomdoc run` measured both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<PeakChange>,
 }
 
-/// The most memory that a job took, as `oomdoc run` saw it.
+/// A job's peak memory, as `oomdoc run` measured it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Peak {
-    /// On the GPU that held most.
+    /// On the GPU with the highest use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu: Option<Bytes>,
-    /// On the host, all its processes together.
+    /// On the host, of all its processes together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Bytes>,
 }
 
-/// The most memory that a job took before and after a change.
+/// A job's peak memory before and after a change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeakChange {
-    /// When it ran out of memory.
+    /// In the run that ran out of memory.
     pub before: Peak,
-    /// When it ran again.
+    /// In the later run.
     pub after: Peak,
 }
 
 impl PeakChange {
-    /// `peak 78.2 → 61.0 GiB`, for each memory that was seen both times.
-    pub fn told(&self) -> impl Iterator<Item = String> {
+    /// `GPU peak 78.2 → 61.0 GiB`, for each memory that was measured both times.
+    pub fn descriptions(&self) -> impl Iterator<Item = String> {
         let (before, after) = (self.before, self.after);
         let pairs = [("GPU", before.gpu, after.gpu), ("host", before.host, after.host)];
         pairs.into_iter().filter_map(|(of, before, after)| Some(format!("{of} peak {} → {}", before?, after?)))
     }
 }
 
-/// What was told of an incident, in short.
+/// The outcomes of an incident in short.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutcomeSummary {
     /// Whether a change made it go away.
     pub worked: bool,
-    /// That change; the last one that was tried where none did.
+    /// That change; if none did, the last one that was tried.
     pub change: String,
-    /// When it was told, RFC 3339.
+    /// When it was reported, as RFC 3339.
     pub time: String,
 }
 
 impl Outcome {
-    /// What is told of patch `number` of an incident, as [`report::numbered`] counts.
+    /// The outcome of applying patch `number` of an incident, numbered as in [`report::numbered`].
     pub fn of_patch(record: &Record, number: usize, worked: bool) -> Result<Outcome, HistoryError> {
         let patches = report::numbered(&record.incident);
         match number.checked_sub(1).and_then(|place| patches.get(place)) {
@@ -100,7 +101,7 @@ impl Outcome {
         }
     }
 
-    /// What is told of a change of `knob`, which need not be one that the report advised.
+    /// The outcome of changing `knob`, which need not be one that the report advised.
     pub fn of_knob(record: &Record, knob: &str, worked: bool) -> Outcome {
         let incident = &record.incident;
         let name = knob.split_once('=').map_or(knob, |(name, _)| name).trim();
@@ -122,19 +123,19 @@ impl Outcome {
         }
     }
 
-    /// What is told of anything else that people did, in their own words.
+    /// The outcome of anything else that people did, in their own words.
     pub fn of_words(record: &Record, words: &str, worked: bool) -> Outcome {
         let change = words.to_owned();
         Outcome { knob: String::new(), cause: None, change, ..Outcome::of_knob(record, "", worked) }
     }
 
-    /// The change with where more is said of it.
-    fn told(&self) -> String {
+    /// The change, followed by the link.
+    fn change_and_link(&self) -> String {
         let Outcome { change, link, .. } = self;
         link.as_ref().map_or_else(|| change.clone(), |link| format!("{change} ({link})"))
     }
 
-    /// One change of one incident went one way: what is told later stands in place of what was told before.
+    /// The key names the incident and the change, so that a later outcome of the same change replaces the earlier one.
     pub(super) fn key(&self) -> String {
         let what = if self.knob.is_empty() { &self.change } else { &self.knob };
         let digest = hexadecimal(&Sha256::digest(what)[..8]);
@@ -165,12 +166,12 @@ impl Texts for Outcome {
     }
 }
 
-/// Keeps what was told.
+/// Stores an outcome.
 pub fn resolve(store: &mut dyn Store, outcome: &Outcome) -> Result<(), HistoryError> {
     resolve_all(store, std::slice::from_ref(outcome))
 }
 
-/// Keeps what was told, with one commit.
+/// Stores outcomes in one commit.
 pub fn resolve_all(store: &mut dyn Store, outcomes: &[Outcome]) -> Result<(), HistoryError> {
     let change = |outcome: &Outcome| Ok(Change::put(outcome.key(), serde_json::to_vec(outcome)?));
     let changes = outcomes.iter().map(change).collect::<Result<Vec<Change>, HistoryError>>()?;
@@ -180,7 +181,7 @@ pub fn resolve_all(store: &mut dyn Store, outcomes: &[Outcome]) -> Result<(), Hi
     Ok(())
 }
 
-/// What was told of `incident`, of all where none is named; the newest first.
+/// The outcomes of `incident`, or of all incidents if it is `None`; newest first.
 pub fn outcomes(store: &dyn Store, incident: Option<&str>) -> Result<Vec<Outcome>, HistoryError> {
     let prefix = incident.map_or(OUTCOMES.to_owned(), |id| format!("{OUTCOMES}{id}/"));
     let mut found: Vec<Result<Outcome, serde_json::Error>> = Vec::new();
@@ -190,7 +191,19 @@ pub fn outcomes(store: &dyn Store, incident: Option<&str>) -> Result<Vec<Outcome
     Ok(found)
 }
 
-/// Forgets what was told of `incident`, of all where none is named; how much that was.
+/// The outcomes reported for each incident, newest first.
+pub(super) type OutcomesByIncident = BTreeMap<String, Vec<Outcome>>;
+
+/// All outcomes, by incident.
+pub(super) fn outcomes_by_incident(store: &dyn Store) -> Result<OutcomesByIncident, HistoryError> {
+    let mut found = OutcomesByIncident::new();
+    for outcome in outcomes(store, None)? {
+        found.entry(outcome.incident.clone()).or_default().push(outcome);
+    }
+    Ok(found)
+}
+
+/// Removes the outcomes of `incident`, or of all incidents if it is `None`; returns how many there were.
 pub fn forget(store: &mut dyn Store, incident: Option<&str>) -> Result<usize, HistoryError> {
     let gone = outcomes(store, incident)?;
     let changes: Vec<Change> = gone.iter().map(|outcome| Change::remove(outcome.key())).collect();
@@ -200,12 +213,12 @@ pub fn forget(store: &mut dyn Store, incident: Option<&str>) -> Result<usize, Hi
     Ok(gone.len())
 }
 
-/// What was told of each incident, of those of which anything was.
+/// The summary of each incident that has outcomes.
 pub(super) fn told(store: &dyn Store) -> Result<BTreeMap<String, OutcomeSummary>, HistoryError> {
     let mut told: BTreeMap<String, OutcomeSummary> = BTreeMap::new();
     for outcome in outcomes(store, None)? {
         match told.get_mut(&outcome.incident) {
-            Some(known) => known.hear(&outcome),
+            Some(known) => known.merge_earlier(&outcome),
             None => drop(told.insert(outcome.incident.clone(), OutcomeSummary::first(&outcome))),
         }
     }
@@ -213,27 +226,27 @@ pub(super) fn told(store: &dyn Store) -> Result<BTreeMap<String, OutcomeSummary>
 }
 
 impl OutcomeSummary {
-    /// The same of one incident, of which `all` was told, the newest first.
+    /// The summary of one incident's outcomes, newest first.
     pub fn of(all: &[Outcome]) -> Option<OutcomeSummary> {
         let (newest, earlier) = all.split_first()?;
         let mut told = OutcomeSummary::first(newest);
-        earlier.iter().for_each(|outcome| told.hear(outcome));
+        earlier.iter().for_each(|outcome| told.merge_earlier(outcome));
         Some(told)
     }
 
     fn first(outcome: &Outcome) -> OutcomeSummary {
-        OutcomeSummary { worked: outcome.worked, change: outcome.told(), time: outcome.time.clone() }
+        OutcomeSummary { worked: outcome.worked, change: outcome.change_and_link(), time: outcome.time.clone() }
     }
 
-    /// What was told earlier.
-    fn hear(&mut self, earlier: &Outcome) {
+    /// Takes an earlier outcome into account.
+    fn merge_earlier(&mut self, earlier: &Outcome) {
         if earlier.worked && !self.worked {
             *self = OutcomeSummary::first(earlier);
         }
     }
 }
 
-/// What analyses are told: how often each trouble came up, and how remedies went.
+/// What analyses learn from the history: how often each group occurred, and how remedies fared.
 pub fn experience(store: &dyn Store) -> Result<Experience, HistoryError> {
     let mut experience = Experience::default();
     let mut read: Result<(), StoreError> = Ok(());
@@ -248,7 +261,7 @@ pub fn experience(store: &dyn Store) -> Result<Experience, HistoryError> {
     }
     let mut tallies: BTreeMap<(Kind, Phase, Arc<str>, String), Outcomes> = BTreeMap::new();
     for outcome in outcomes(store, None)? {
-        let told = outcome.told();
+        let told = outcome.change_and_link();
         let Outcome { group, kind, phase, cause, knob, worked, .. } = outcome;
         let is_new = |group: &&mut Group| worked && group.worked.len() < TOLD && !group.worked.contains(&told);
         if let Some(group) = experience.groups.get_mut(&group).filter(is_new) {

@@ -7,7 +7,7 @@ use super::{GROUPS, HistoryError, INCIDENTS, OUTCOMES, changes, outcomes};
 use crate::model::Group;
 use crate::store::{Change, Store};
 
-/// Incidents that go with one commit.
+/// Incidents removed per commit.
 const AT_ONCE: usize = 1024;
 
 /// A number of days: `90d`, `12w`, `6m`, `1y` (a month has 30 days, a year 365).
@@ -36,43 +36,43 @@ impl FromStr for Age {
 }
 
 impl Age {
-    /// The moment so long ago, in seconds since 1970.
+    /// The moment that long ago, in seconds since 1970.
     pub(super) fn ago(self) -> i64 {
         jiff::Timestamp::now().as_second() - self.days * 86_400
     }
 }
 
-/// What a history is not to exceed. What is oldest goes first.
+/// The limits of a history; the oldest incidents are removed first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Retention {
-    /// Nothing is older.
+    /// No incident is older.
     pub age: Option<Age>,
-    /// There are no more incidents.
+    /// The most incidents.
     pub incidents: Option<u64>,
-    /// The incidents have no more bytes, as an export writes them.
+    /// The most bytes of all incidents, as an export writes them.
     pub bytes: Option<u64>,
-    /// What a change made go away stays in any case, and counts.
+    /// Keeps incidents that a change made go away, whatever the limits; they count towards the limits.
     pub keep_resolved: bool,
 }
 
-/// What is to go.
+/// The incidents to remove.
 #[derive(Debug, Default)]
 pub struct Expired {
-    incidents: Vec<Gone>,
-    /// When the first of what stays of a group happened.
+    incidents: Vec<ExpiredIncident>,
+    /// For each group, when the first incident that stays happened.
     first: BTreeMap<String, String>,
 }
 
-/// An incident that is to go.
+/// An incident to remove.
 #[derive(Debug)]
-struct Gone {
+struct ExpiredIncident {
     id: String,
-    /// The key of its group; none where it is a group by itself.
+    /// The key of its group; none if it is the only one.
     group: Option<String>,
 }
 
-/// What must be known of an incident to tell whether it goes.
-struct Aged {
+/// What decides whether an incident is removed.
+struct Candidate {
     seconds: i64,
     id: String,
     group: Option<String>,
@@ -80,14 +80,15 @@ struct Aged {
 }
 
 impl Retention {
-    /// What exceeds it in `store`. Reads all incidents; a [`View`](crate::store::View) does, beside the store's owner.
+    /// The incidents in `store` that exceed the limits. Reads all incidents; `store` may be a
+    /// [`View`](crate::store::View) beside the store's owner.
     pub fn expired(&self, store: &dyn Store) -> Result<Expired, HistoryError> {
         if (self.age, self.incidents, self.bytes) == (None, None, None) {
             return Ok(Expired::default());
         }
         let (mut all, mut read) = (Vec::new(), Ok(()));
         store.scan(INCIDENTS, &mut |_, value| match serde_json::from_slice::<Occurred>(value) {
-            Ok(one) => all.push(Aged {
+            Ok(one) => all.push(Candidate {
                 seconds: seconds(&one.time).unwrap_or(0),
                 group: one.incident.group(),
                 id: one.incident.id,
@@ -102,7 +103,7 @@ impl Retention {
         all.sort_unstable_by(|a, b| b.seconds.cmp(&a.seconds).then_with(|| a.id.cmp(&b.id)));
         let oldest = self.age.map_or(i64::MIN, Age::ago);
         let (mut incidents, mut bytes) = (0, 0);
-        let is_spared = |one: &Aged| spared.contains(one.id.as_str());
+        let is_spared = |one: &Candidate| spared.contains(one.id.as_str());
         for one in all.iter().filter(|one| is_spared(one)) {
             (incidents, bytes) = (incidents + 1, bytes + one.bytes);
         }
@@ -117,14 +118,14 @@ impl Retention {
                 !is_full
             };
             if !stays {
-                expired.incidents.push(Gone { id: one.id, group: one.group });
+                expired.incidents.push(ExpiredIncident { id: one.id, group: one.group });
                 continue;
             }
             if !spared.contains(one.id.as_str()) {
                 (incidents, bytes) = (incidents + 1, bytes + one.bytes);
             }
             if let Some(group) = one.group {
-                // The newest come first.
+                // The newest come first, so that the last insertion is the oldest.
                 expired.first.insert(group, super::record::moment(one.seconds));
             }
         }
@@ -132,13 +133,13 @@ impl Retention {
     }
 }
 
-/// Removes what is `expired`, with what was told of it. How many went.
+/// Removes `expired` incidents with their outcomes and returns how many were removed.
 pub fn remove_expired(store: &mut dyn Store, expired: &Expired) -> Result<u64, HistoryError> {
     let mut gone = 0;
     for incidents in expired.incidents.chunks(AT_ONCE) {
         let mut changes = Vec::new();
         let mut groups: BTreeMap<&str, (u64, BTreeSet<&str>)> = BTreeMap::new();
-        for Gone { id, group } in incidents {
+        for ExpiredIncident { id, group } in incidents {
             let key = format!("{INCIDENTS}{id}");
             if store.get(&key)?.is_none() {
                 continue;
@@ -158,7 +159,7 @@ pub fn remove_expired(store: &mut dyn Store, expired: &Expired) -> Result<u64, H
             let mut group: Group = serde_json::from_slice(&bytes)?;
             group.count = group.count.saturating_sub(count);
             group.recent.retain(|occurrence| !ids.contains(occurrence.id.as_str()));
-            // What came meanwhile is newer.
+            // Incidents added since then are newer, so that `expired.first` is still right.
             let first = expired.first.get(name).or_else(|| group.recent.last().map(|oldest| &oldest.time));
             group.first = first.cloned().unwrap_or(group.first);
             changes.push(match group.count {
@@ -173,7 +174,7 @@ pub fn remove_expired(store: &mut dyn Store, expired: &Expired) -> Result<u64, H
     Ok(gone)
 }
 
-/// Removes what exceeds `retention`, with what was told of it. How many went.
+/// Removes the incidents that exceed `retention`, with their outcomes, and returns how many were removed.
 pub fn prune(store: &mut dyn Store, retention: &Retention) -> Result<u64, HistoryError> {
     let expired = retention.expired(store)?;
     remove_expired(store, &expired)

@@ -4,43 +4,43 @@ use super::{Annotations, HistoryError};
 use crate::model::{Citation, Collapse, FigureName, Incident, InputSummary, Job, Report, Seen, Text, Texts};
 use crate::redact::Redactor;
 
-/// A record has no more bytes than this; the store's limit is a little above.
+/// The most bytes of a record; the store's limit is a little higher.
 const MOST: usize = 60 << 10;
 /// The format's name. Fields may be added to it, never renamed.
 const SCHEMA: &str = "oomdoc.incident/1";
-/// What groups of one begin with.
+/// The prefix of the group of an incident that cannot be told from others.
 pub(super) const ALONE: &str = "alone";
 
-/// What is kept of an incident: the root of a report, without secrets.
+/// A stored incident: the root incident of a report, without secrets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// `oomdoc.incident/1`.
     pub schema: String,
-    /// Of the oomdoc that wrote it.
+    /// The version of the oomdoc that wrote it.
     pub version: String,
-    /// When it was first kept, RFC 3339.
+    /// When it was first stored, as RFC 3339.
     pub saved: String,
-    /// When it happened, taken as UTC; where nothing says so when it was kept.
+    /// When it happened, taken as UTC; if unknown, when it was stored.
     pub time: String,
-    /// What the report was made of.
+    /// The files that the report was made from.
     pub inputs: Vec<InputSummary>,
-    /// What is known of the job.
+    /// The job's properties.
     pub job: Job,
     /// The incident.
     pub incident: Incident,
-    /// In which call it failed, and how the job's processes ended.
+    /// The call that failed, and how the job's processes ended.
     #[serde(default)]
     pub failure: Collapse,
-    /// What people call it and say of it.
+    /// What people added to it.
     #[serde(default, skip_serializing_if = "Annotations::is_empty")]
     pub annotations: Annotations,
-    /// Whether something was left out because it was too long.
+    /// Whether parts were left out to fit the size limit.
     #[serde(default)]
     pub shortened: bool,
 }
 
 impl Record {
-    /// What to keep of `report`, with its secrets masked; `None` where it has no incident.
+    /// The record of `report`'s root incident, with its secrets masked; `None` if there is no incident.
     pub fn of(report: &Report, redactor: &Redactor) -> Result<Option<Record>, HistoryError> {
         let Some(root) = report.incidents.first() else { return Ok(None) };
         let saved = now();
@@ -52,7 +52,7 @@ impl Record {
             time,
             inputs: report.inputs.clone(),
             job: report.job.clone(),
-            // How often it was seen, and whether it is accepted, is another story at every look.
+            // How often it was seen, and whether it is ignored, is determined anew at every look.
             incident: Incident { seen: Seen::default(), ignored: None, ..root.clone() },
             failure: report.failure.clone(),
             annotations: Annotations::default(),
@@ -67,12 +67,12 @@ impl Record {
         serde_json::from_slice(bytes)
     }
 
-    /// As it is stored.
+    /// The stored form.
     pub fn bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
         serde_json::to_vec(self)
     }
 
-    /// What groups it with others. What says too little to be told from others is a group by itself.
+    /// Its group. An incident with too little information to be told from others is a group by itself.
     pub fn group(&self) -> String {
         let Incident { id, fingerprint, .. } = &self.incident;
         if fingerprint.is_telling() { fingerprint.group() } else { format!("{ALONE}-{id}") }
@@ -88,12 +88,12 @@ impl Record {
         seconds(&self.time).or_else(|| seconds(&self.saved)).unwrap_or(0)
     }
 
-    /// The amount of the first figure of that name, in bytes or as it is.
+    /// The amount of the first figure of that name: bytes, or a plain number.
     pub fn figure(&self, name: FigureName) -> Option<f64> {
         self.incident.figures.iter().find(|figure| figure.name == name)?.amount()
     }
 
-    /// With less and less of what a history can do without, until it fits a record of the store.
+    /// Leaves out more and more of what a history can do without, until the record fits into the store.
     pub fn fitting(mut self) -> Result<Record, HistoryError> {
         const STEPS: [fn(&mut Record); 7] = [
             |record| thin(&mut record.incident.timeline, 64),
@@ -117,7 +117,7 @@ impl Record {
         }
     }
 
-    /// As it is stored, with what fits.
+    /// The stored form, reduced to the size limit if necessary.
     pub(super) fn fitting_bytes(&self) -> Result<Vec<u8>, HistoryError> {
         match self.bytes()? {
             bytes if bytes.len() <= MOST => Ok(bytes),
@@ -125,7 +125,7 @@ impl Record {
         }
     }
 
-    /// Cuts all cited words to `most` bytes.
+    /// Cuts all cited text to `most` bytes.
     fn cut(&mut self, most: usize) {
         let Incident { evidence, phase, figures, diagnoses, consumers, .. } = &mut self.incident;
         let cites = |cites: &mut Vec<Citation>| cites.iter_mut().for_each(|cite| shorten(&mut cite.text, most));
@@ -145,7 +145,7 @@ impl Record {
         }
     }
 
-    /// Keeps `most` of everything that there may be many of.
+    /// Keeps the first `most` entries of every list.
     fn few(&mut self, most: usize) {
         let Incident { evidence, phase, figures, diagnoses, consumers, victims, not_checked, memory, .. } =
             &mut self.incident;
@@ -189,33 +189,33 @@ impl Texts for Record {
     }
 }
 
-/// Whether a group is that of an incident which nobody can tell from others.
+/// Whether a group is that of an incident that cannot be told from others.
 pub(super) fn is_alone(group: &str) -> bool {
     group.starts_with(ALONE)
 }
 
-/// Whether an incident may be called `id`: ids are keys, and are shown as they are.
+/// Whether `id` is a valid id: ids are used in keys and shown unescaped.
 pub(super) fn is_id(id: &str) -> bool {
     id.len() == 16 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// This moment, RFC 3339, in UTC.
+/// The current time, as RFC 3339 in UTC.
 pub fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// So many seconds since 1970 as a time in RFC 3339, UTC.
+/// A time in seconds since 1970 as RFC 3339 in UTC.
 pub(super) fn moment(seconds: i64) -> String {
     jiff::Timestamp::from_second(seconds).unwrap_or_default().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// A time in RFC 3339, UTC, as seconds since 1970.
+/// An RFC 3339 time in UTC as seconds since 1970.
 pub(super) fn seconds(time: &str) -> Option<i64> {
     let time: jiff::civil::DateTime = time.trim_end_matches('Z').parse().ok()?;
     Some(time.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_second())
 }
 
-/// Keeps `most` of `points`, evenly spread, the last one always.
+/// Keeps `most` of `points`, evenly spread, always including the last one.
 fn thin<T>(points: &mut Vec<T>, most: usize) {
     let all = points.len();
     let mut place = 0;

@@ -3,7 +3,8 @@ use super::index::Building;
 use super::{HistoryError, Progress};
 use crate::store::DiskStore;
 
-/// Makes everything anew that follows from the incidents, reading each once: how often every trouble occurred, and the index.
+/// Makes everything anew that is derived from the incidents (the counts of the groups, and the index), reading each
+/// incident once.
 pub fn reindex(store: &mut DiskStore, progress: Progress) -> Result<(), HistoryError> {
     let mut groups = Groups::default();
     let mut read = Ok(());

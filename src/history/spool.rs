@@ -1,4 +1,5 @@
-//! Where incidents and outcomes wait that are not in the store yet: a file each, whole and durable. Whoever wrote one is done.
+//! Incidents and outcomes on their way into the store: one complete, durable file each, so that a writer need not wait
+//! for the store.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,10 +13,10 @@ use crate::durable;
 
 const FOLDER: &str = "spool";
 const WAITING: &str = "json";
-/// What nobody could read stays, for a person to look at.
+/// The extension of files that could not be read; they stay for a person to look at.
 const UNREADABLE: &str = "unreadable";
 
-/// What waits.
+/// An entry of the spool.
 #[derive(Debug)]
 pub enum Waiting {
     /// An incident.
@@ -27,26 +28,28 @@ pub enum Waiting {
 impl Waiting {
     fn read(bytes: &[u8]) -> Result<Waiting, serde_json::Error> {
         let outcome = |error| {
-            serde_json::from_slice(bytes).map(|Left { outcome }| Waiting::Outcome(Box::new(outcome))).map_err(|_| error)
+            serde_json::from_slice(bytes)
+                .map(|SpooledOutcome { outcome }| Waiting::Outcome(Box::new(outcome)))
+                .map_err(|_| error)
         };
         Record::read(bytes).map(|record| Waiting::Incident(Box::new(record))).or_else(outcome)
     }
 }
 
-/// An outcome as it waits.
+/// The form in which an outcome is written.
 #[derive(Debug, Serialize, Deserialize)]
-struct Left<O> {
+struct SpooledOutcome<O> {
     outcome: O,
 }
 
-/// Leaves `record` in the spool of `home`: it survives a power cut from here on.
+/// Writes `record` into the spool of `home`; from then on it survives a power cut.
 pub fn put(home: &Path, record: &Record) -> Result<PathBuf, HistoryError> {
     leave(home, &record.bytes()?)
 }
 
-/// Leaves `outcome` there.
+/// Writes `outcome` into the spool of `home`.
 pub fn put_outcome(home: &Path, outcome: &Outcome) -> Result<PathBuf, HistoryError> {
-    leave(home, &serde_json::to_vec(&Left { outcome })?)
+    leave(home, &serde_json::to_vec(&SpooledOutcome { outcome })?)
 }
 
 fn leave(home: &Path, bytes: &[u8]) -> Result<PathBuf, HistoryError> {
@@ -55,18 +58,18 @@ fn leave(home: &Path, bytes: &[u8]) -> Result<PathBuf, HistoryError> {
     durable::make_folder(&folder).map_err(|error| HistoryError::file(&folder, error))?;
     let (process, next) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    // In the order of time; the process' own number tells apart what came in one tick.
+    // The names sort by time; the process id and its counter distinguish entries of the same clock tick.
     let path = folder.join(format!("{nanoseconds:020}-{process}-{next}.{WAITING}"));
     durable::replace(&path, bytes).map_err(|error| HistoryError::file(&path, error))?;
     Ok(path)
 }
 
-/// Whether anything waits in `home`.
+/// Whether anything waits in the spool of `home`.
 pub fn is_waiting(home: &Path) -> bool {
     waiting(home).is_ok_and(|files| !files.is_empty())
 }
 
-/// What waits in `home`, oldest first.
+/// The files in the spool of `home`, oldest first.
 pub(super) fn waiting(home: &Path) -> Result<Vec<PathBuf>, HistoryError> {
     let folder = home.join(FOLDER);
     let entries = match fs::read_dir(&folder) {
@@ -85,8 +88,9 @@ pub(super) fn waiting(home: &Path) -> Result<Vec<PathBuf>, HistoryError> {
     Ok(files)
 }
 
-/// Hands what waits in the spool of `home` to `take_over`, oldest first; what it took goes, and how much that was. The first that it does not
-/// take ends this: it and what waits behind it stay. What it refuses for good (`false`) is set aside, for a person to look at.
+/// Passes the entries in the spool of `home` to `take_over`, oldest first, removes those it accepts (`true`) and
+/// returns their number. Entries that it refuses for good (`false`) are set aside for a person to look at. At an error
+/// it stops: the entry and those after it stay.
 pub fn hand_over<E: From<HistoryError>>(
     home: &Path,
     mut take_over: impl FnMut(Waiting) -> Result<bool, E>,
@@ -106,7 +110,7 @@ pub fn hand_over<E: From<HistoryError>>(
     Ok(taken)
 }
 
-/// What waits in a file of the spool; one that makes no sense is set aside.
+/// Reads a file of the spool; an unreadable one is set aside.
 pub(super) fn take(path: &Path) -> Result<Option<Waiting>, HistoryError> {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
@@ -125,13 +129,13 @@ fn set_aside(path: &Path) -> Result<(), HistoryError> {
     fs::rename(path, &aside).map_err(|error| HistoryError::file(&aside, error))
 }
 
-/// What waits in `home`, left where it is; what makes no sense is left out.
+/// Reads the spool of `home` and leaves it as it is; unreadable files are skipped.
 pub(super) fn look(home: &Path) -> Result<(Vec<Record>, Vec<Outcome>), HistoryError> {
     let read = |path: &PathBuf| Waiting::read(&fs::read(path).ok()?).ok();
     Ok(apart(waiting(home)?.iter().filter_map(read)))
 }
 
-/// Incidents and outcomes.
+/// Separates incidents and outcomes.
 pub(super) fn apart(all: impl Iterator<Item = Waiting>) -> (Vec<Record>, Vec<Outcome>) {
     let (mut records, mut outcomes) = (Vec::new(), Vec::new());
     for waiting in all {
@@ -143,12 +147,12 @@ pub(super) fn apart(all: impl Iterator<Item = Waiting>) -> (Vec<Record>, Vec<Out
     (records, outcomes)
 }
 
-/// Removes from the spool of `home` what those left half-written who were killed.
+/// Removes from the spool of `home` the partial files of killed processes.
 pub(super) fn sweep(home: &Path) {
     durable::sweep(&home.join(FOLDER));
 }
 
-/// Removes what the store has acknowledged.
+/// Removes an entry that the store has acknowledged.
 pub(super) fn remove(path: &Path) -> Result<(), HistoryError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(HistoryError::file(path, error)),

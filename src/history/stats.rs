@@ -8,37 +8,37 @@ use super::outcome::told;
 use super::{HistoryError, Query, records};
 use crate::store::Store;
 
-/// As many weeks are counted, up to the last incident's.
+/// The most weeks that are counted, up to the last incident's week.
 const WEEKS: usize = 26;
 pub(super) const DAY: i64 = 86_400;
 
-/// How many incidents there are of what.
+/// Numbers of incidents by property.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stats {
-    /// Of all.
+    /// All incidents.
     pub total: u64,
-    /// Of each kind.
+    /// By kind.
     pub kinds: BTreeMap<String, u64>,
-    /// Of each likeliest cause.
+    /// By likeliest cause.
     pub causes: BTreeMap<String, u64>,
-    /// In each phase.
+    /// By phase.
     pub phases: BTreeMap<String, u64>,
-    /// With each model, where it is known.
+    /// By model, where known.
     pub models: BTreeMap<String, u64>,
-    /// With each framework, where it is known.
+    /// By framework, where known.
     pub frameworks: BTreeMap<String, u64>,
-    /// On each host, where it is known.
+    /// By host, where known.
     pub hosts: BTreeMap<String, u64>,
-    /// In each cluster ([`cluster`](super::cluster)), where it is known.
+    /// By cluster ([`cluster`](super::cluster)), where known.
     pub clusters: BTreeMap<String, u64>,
-    /// Of each job that people named.
+    /// By the job's name, if people gave one.
     pub jobs: BTreeMap<String, u64>,
-    /// In each week, named by its Monday, oldest first; weeks without an incident have 0.
+    /// By week, named by its Monday, oldest first; weeks without an incident have 0.
     pub weeks: Vec<(String, u64)>,
 }
 
-/// Counts the incidents that `query` asks for. Reads all records.
+/// Counts the incidents that match `query`. Reads all records.
 pub fn stats(store: &dyn Store, query: &Query) -> Result<Stats, HistoryError> {
     counts(store, query).map(Stats::of)
 }
@@ -72,7 +72,6 @@ pub(super) fn counts(store: &dyn Store, query: &Query) -> Result<Counts, History
 }
 
 impl Stats {
-    /// What was counted, by each of them.
     pub(super) fn of(mut counts: Counts) -> Stats {
         let mut stats = Stats {
             total: counts.total,
@@ -97,12 +96,12 @@ impl Stats {
     }
 }
 
-/// The day on which the week of a moment begins, both counted from 1970, which began on a Thursday.
+/// The day on which the week of a moment begins, counted from 1970 (January 1 of that year was a Thursday).
 pub(super) fn monday(seconds: i64) -> i64 {
     (seconds.div_euclid(DAY) + 3).div_euclid(7) * 7 - 3
 }
 
-/// A day, counted from 1970, as people write it.
+/// A day, counted from 1970, as `YYYY-MM-DD`.
 pub(super) fn day_name(day: i64) -> Option<String> {
     Some(date(day)?.to_string())
 }

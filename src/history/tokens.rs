@@ -1,19 +1,19 @@
-//! Words of mixed text: what stands between blanks and signs, in lower case, `max_split_size_mb` whole; Chinese, Japanese
-//! and Korean as pairs of neighbouring characters, so that no dictionary is needed.
+//! Words of mixed text: runs of letters, digits and underscores in lower case (`max_split_size_mb` is one word);
+//! Chinese, Japanese and Korean text as pairs of neighbouring characters, so that no dictionary is needed.
 
 /// The words of `text`, in order.
 pub fn tokens(text: &str) -> Vec<String> {
     let mut words = Vec::with_capacity(text.len() / 6);
     let mut word = String::new();
     let mut ideographs: Vec<char> = Vec::new();
-    // The sign at the end closes the last word.
+    // The newline at the end closes the last word.
     for character in text.chars().chain(['\n']) {
         let is_wide = is_ideograph(character);
         if !is_wide {
             pairs(&mut ideographs, &mut words);
         }
         match character.is_alphanumeric() && !is_wide || character == '_' {
-            // Nearly all of a log.
+            // The common case in a log.
             true if character.is_ascii() => word.push(character.to_ascii_lowercase()),
             true => word.extend(character.to_lowercase()),
             false if !word.is_empty() => words.push(std::mem::take(&mut word)),
@@ -26,17 +26,17 @@ pub fn tokens(text: &str) -> Vec<String> {
     words
 }
 
-/// Whether a word may be mistyped: short ones and numbers are what they are.
+/// Whether a word may be mistyped: short words and numbers are taken literally.
 pub fn may_be_mistyped(word: &str) -> bool {
     word.chars().count() >= 5 && word.chars().all(|character| character.is_alphabetic() || character == '_')
 }
 
-/// So many slips are forgiven in `word`: one in up to 8 letters, two in more.
+/// The number of slips forgiven in `word`: one in up to 8 letters, two in more.
 pub fn slips(word: &str) -> u8 {
     if word.chars().count() > 8 { 2 } else { 1 }
 }
 
-/// Whether `word` is `meant`, but for slips after the first letter.
+/// Whether `word` equals `meant` but for slips after the first letter.
 pub fn is_like(word: &str, meant: &str) -> bool {
     word.chars().next() == meant.chars().next() && strsim::osa_distance(word, meant) <= usize::from(slips(meant))
 }
@@ -50,7 +50,7 @@ fn pairs(ideographs: &mut Vec<char>, words: &mut Vec<String>) {
     ideographs.clear();
 }
 
-/// Whether words of this script are written without blanks between them.
+/// Whether words of this character's script are written without spaces between them.
 pub fn is_ideograph(character: char) -> bool {
     matches!(character, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')

@@ -5,18 +5,18 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 
-use super::export::Lines;
+use super::export::LineWriter;
 use super::outcome::Outcome;
 use super::record::is_id;
 use super::{HistoryError, INCIDENTS, OUTCOMES, Record, add, changes};
 use crate::redact::Redactor;
 use crate::store::{Change, Store};
 
-/// Lines to a commit.
+/// Lines per commit.
 const AT_ONCE: usize = 1024;
-/// The name of a group has no more letters.
+/// The longest allowed name of a group.
 const LONGEST_GROUP: usize = 64;
-/// As many commits' lines are read ahead.
+/// The number of batches read ahead.
 const AHEAD: usize = 3;
 
 /// A line of an export.
@@ -25,11 +25,11 @@ const AHEAD: usize = 3;
 enum Line {
     Incident(Box<Record>),
     Outcome(Box<Outcome>),
-    /// Only where somebody asks what changed: an import adds, and passes over it.
+    /// Only in an export of changes; an import only adds, so it skips this.
     Removed(Removed),
 }
 
-/// An incident that is no longer there.
+/// An incident that was removed.
 #[derive(Serialize, Deserialize)]
 struct Removed {
     incident: String,
@@ -38,27 +38,27 @@ struct Removed {
 /// What an import did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Imported {
-    /// Incidents that were not there.
+    /// Incidents that were not in the history.
     pub new: usize,
     /// Incidents that were.
     pub known: usize,
-    /// Told outcomes that were not there, or older.
+    /// Outcomes that were not in the history, or only in an older version.
     pub outcomes: usize,
 }
 
-/// Writes everything as JSON Lines, incidents then outcomes, in the order of their ids: the same history gives the same
-/// lines.
+/// Writes everything as JSON Lines, incidents then outcomes, each in the order of their keys: the same history gives
+/// the same lines.
 pub fn export(store: &dyn Store, out: &mut dyn Write) -> Result<u64, HistoryError> {
-    let mut lines = Lines { out, count: 0 };
+    let mut lines = LineWriter { out, count: 0 };
     write(store, None, &mut lines)?;
     Ok(lines.count)
 }
 
-/// The same of the incidents in `touched`, with all that was told of them and which of them are gone.
+/// Writes the incidents in `touched` (all if `None`), their outcomes, and which of the incidents were removed.
 pub(super) fn write(
     store: &dyn Store,
     touched: Option<&BTreeSet<String>>,
-    lines: &mut Lines<'_>,
+    lines: &mut LineWriter<'_>,
 ) -> Result<(), HistoryError> {
     let Some(touched) = touched else {
         each(store, INCIDENTS, &mut |value| lines.put(&Line::Incident(Box::new(Record::read(value)?))))?;
@@ -78,7 +78,7 @@ pub(super) fn write(
     gone.iter().try_for_each(|line| lines.put(line))
 }
 
-/// Hands the value of every record whose key begins with `prefix` to `take`, up to its first error.
+/// Passes the value of every record whose key begins with `prefix` to `take`, up to its first error.
 pub(super) fn each(
     store: &dyn Store,
     prefix: &str,
@@ -93,14 +93,14 @@ pub(super) fn each(
     taken
 }
 
-/// Takes over what another history exported. What is there already is not doubled and stays, with what
-/// the other history says of it besides; of two outcomes of one change
-/// the later one counts. Secrets that the other one did not know are masked.
+/// Imports another history's export. Incidents already in this history stay as they are but gain the other history's
+/// annotations; of two outcomes of the same change the later one counts. Secrets that the other history did not know as
+/// such are masked.
 pub fn import(store: &mut dyn Store, lines: &mut dyn BufRead, redactor: &Redactor) -> Result<Imported, HistoryError> {
     let mut lines = lines.lines().enumerate();
     let mut done = Imported::default();
     thread::scope(|scope| {
-        // One thread makes sense of lines while this one reads and commits.
+        // One thread parses lines while this one reads and commits.
         let (send_text, text) = sync_channel::<Vec<(usize, io::Result<String>)>>(AHEAD);
         let (send_read, read) = sync_channel(AHEAD);
         scope.spawn(move || {
@@ -133,7 +133,7 @@ pub fn import(store: &mut dyn Store, lines: &mut dyn BufRead, redactor: &Redacto
     })
 }
 
-/// The incidents and outcomes in `text`, lines of an export, masked. More than one line that makes no sense is told by the first.
+/// The incidents and outcomes in `text`, the lines of an export, masked. Fails at the first invalid line.
 pub fn read_lines(text: &[u8], redactor: &Redactor) -> Result<(Vec<Record>, Vec<Outcome>), HistoryError> {
     let (mut records, mut outcomes) = (Vec::new(), Vec::new());
     for line in text.lines().enumerate() {
@@ -173,7 +173,7 @@ fn parse((place, text): (usize, io::Result<String>), redactor: &Redactor) -> Res
     Ok(Some(line))
 }
 
-/// Takes over lines that follow one another; what comes before a faulty one is kept.
+/// Adds a batch of lines; at a faulty line, those before it are kept.
 fn take(
     store: &mut dyn Store,
     lines: Vec<Result<Option<Line>, HistoryError>>,
@@ -190,7 +190,7 @@ fn take(
                     let annotations = known.annotations.clone().with(&record.annotations);
                     match annotations == known.annotations {
                         true => done.known += 1,
-                        // What others said of it is new.
+                        // The incident is known, but has new annotations.
                         false => records.push(Record { annotations, ..known }),
                     }
                 }

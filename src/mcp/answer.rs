@@ -1,26 +1,27 @@
-//! Results as they leave: small, their secrets masked, and nothing in them that is not seen.
+//! Results as they leave the machine: short, with secrets masked and invisible characters made visible.
 
 use serde::Serialize;
 
 use super::Problem;
 use crate::redact::Redactor;
 
-/// A result has no more bytes of JSON: an assistant pays for each word.
+/// The most bytes of JSON in a result: an assistant pays for each word.
 pub(super) const MOST: usize = 6 << 10;
 
-/// A result as JSON, in the order in which it is best read.
+/// A result as JSON, its fields in reading order.
 #[derive(Debug, Clone)]
 pub(super) struct Answer {
     json: String,
 }
 
 impl Answer {
-    /// `result`, however long it is.
+    /// `result`, whatever its length.
     pub fn of(result: &impl Serialize) -> Result<Answer, Problem> {
         Ok(Answer { json: serde_json::to_string(result)? })
     }
 
-    /// The first of what `shown` makes, less with each step, that is small enough; else the last.
+    /// The longest result that fits: `shown` is called with 0, 1, … and leaves out more each time; if none fits, the
+    /// last.
     pub fn fitting<R: Serialize>(steps: usize, shown: impl Fn(usize) -> Result<R, Problem>) -> Result<Answer, Problem> {
         let mut answer = Answer::of(&shown(0)?)?;
         for step in 1..steps {
@@ -32,14 +33,14 @@ impl Answer {
         Ok(answer)
     }
 
-    /// As it may leave the machine.
+    /// The result with secrets masked and invisible characters escaped.
     pub fn masked(&self, redactor: &Redactor) -> Result<String, Problem> {
         let mask = |words: &str| visible(&redactor.text(words));
         with_strings(&self.json, mask)
     }
 }
 
-/// `json` with every string as `change` makes it.
+/// Applies `change` to every string of `json`.
 fn with_strings(json: &str, change: impl Fn(&str) -> String) -> Result<String, Problem> {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;
@@ -55,7 +56,7 @@ fn with_strings(json: &str, change: impl Fn(&str) -> String) -> Result<String, P
     Ok(out)
 }
 
-/// Where the string that begins `json` ends.
+/// The offset behind the string that `json` begins with.
 fn end_of_string(json: &str) -> Option<usize> {
     let mut is_escaped = false;
     let closes = |(_, byte): &(usize, u8)| {
@@ -66,7 +67,7 @@ fn end_of_string(json: &str) -> Option<usize> {
     json.bytes().enumerate().skip(1).find(closes).map(|(place, _)| place + 1)
 }
 
-/// `words` with a name in the place of what nobody sees: whoever looks at a result must see what the assistant reads.
+/// Escapes invisible characters, so that people who look at a result see all that the assistant reads.
 pub(super) fn visible(words: &str) -> String {
     let shown = |c: char| match is_hidden(c) {
         true => c.escape_unicode().to_string(),
@@ -75,7 +76,7 @@ pub(super) fn visible(words: &str) -> String {
     words.chars().map(shown).collect()
 }
 
-/// Control characters, changes of the direction of writing, blanks without width, tags and other selectors.
+/// Control characters, changes of writing direction, zero-width characters, tags and variation selectors.
 fn is_hidden(c: char) -> bool {
     let is_control = c.is_control() && !matches!(c, '\n' | '\r' | '\t');
     is_control

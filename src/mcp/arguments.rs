@@ -1,4 +1,4 @@
-//! Arguments that several tools take, and what is wrong with those that nobody can read.
+//! Arguments that several tools take, and error messages for arguments that cannot be parsed.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,8 @@ use crate::facts::Value;
 use crate::knowledge::{Glossary, Knowledge};
 use crate::rulebase::FactNames;
 
-/// Reads the arguments of a tool. Who reads what is wrong has no other way to know where.
+/// Parses a tool's arguments. Serde does not say which argument it failed on, so each is left out in turn to find the
+/// culprit.
 pub(super) fn read<T: DeserializeOwned>(arguments: &JsonObject) -> Result<T, Problem> {
     let read = |arguments: JsonObject| serde_json::from_value::<T>(Json::Object(arguments));
     let error = match read(arguments.clone()) {
@@ -35,7 +36,7 @@ fn pair((key, value): (&String, &Json)) -> (String, Json) {
     (key.clone(), value.clone())
 }
 
-/// What the user knows and no input says, by the names that rules use.
+/// Facts that the user knows and no input states, by the names that rules use.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(super) struct ToldFacts(BTreeMap<String, Json>);
 
@@ -50,7 +51,7 @@ impl JsonSchema for ToldFacts {
 }
 
 impl ToldFacts {
-    /// As analyses take them. A fact that nobody asks for would change nothing, and nobody would notice.
+    /// The facts for an analysis. An unknown name is an error: it would silently have no effect.
     pub fn read(&self, knowledge: &Knowledge) -> Result<Vec<(String, Value)>, Problem> {
         if self.0.is_empty() {
             return Ok(Vec::new());

@@ -5,41 +5,41 @@ use crate::Options;
 use crate::history::{Likeness, Order, Outcome, Page, Record};
 use crate::redact::Redactor;
 
-/// What tools work with. A process on somebody's machine has one of that machine; a server has its own.
+/// What the tools work with: on a user's machine its own rules and history, in a server the team's.
 pub trait Backend: Send + Sync + 'static {
-    /// What analyses go by at this moment: rules, what was tried before, the settings of the place.
+    /// The current options of an analysis: rules, earlier experience, the site's settings.
     fn options(&self) -> Result<Options, Problem>;
-    /// Masks secrets in everything that is answered.
+    /// The redactor for everything that is answered.
     fn redactor(&self) -> &Redactor;
-    /// Which files may be read.
+    /// The files that tools may read.
     fn reach(&self) -> &Reach;
-    /// The incidents that `query` asks for, without the first `skip`, `most` at most.
+    /// At most `most` incidents that match `query`, after skipping `skip`.
     fn search(&self, query: &str, order: Order, skip: usize, most: usize) -> Result<Page, Problem>;
-    /// The incidents most like `record`, at most `most`.
+    /// At most `most` incidents similar to `record`.
     fn similar(&self, record: &Record, most: usize) -> Result<Vec<Likeness>, Problem>;
-    /// The incident whose id is `id` or the only one whose id begins with it.
-    fn find(&self, id: &str) -> Result<Kept, Problem>;
-    /// Keeps an incident in the history.
+    /// The incident whose id is `id`, or the only one whose id begins with it.
+    fn find(&self, id: &str) -> Result<KeptIncident, Problem>;
+    /// Adds an incident to the history.
     fn keep(&self, record: &Record) -> Result<(), Problem>;
 }
 
-/// Which files tools may read.
+/// The files that tools may read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach {
-    /// None: who asks is a stranger to the machine, and pastes what is to be read.
+    /// None: the caller does not share the machine's files and pastes texts.
     Pasted,
-    /// Those below one of these folders; without one, whatever the process may read.
+    /// Those below one of these folders; with no folder, all that the process may read.
     Files {
-        /// As they are without links.
+        /// Canonical paths.
         below: Vec<PathBuf>,
     },
 }
 
-/// An incident of the history and what was tried after it.
+/// An incident of the history with its outcomes.
 #[derive(Debug, Clone)]
-pub struct Kept {
+pub struct KeptIncident {
     /// The incident.
     pub record: Record,
-    /// What was tried, the oldest first.
+    /// The outcomes, the oldest first.
     pub outcomes: Vec<Outcome>,
 }

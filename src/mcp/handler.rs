@@ -11,19 +11,19 @@ use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::Semaphore;
 
 use super::answer::visible;
-use super::tools::{Row, TOOLS};
-use super::{Backend, Kept, Problem};
+use super::tools::{TOOLS, ToolEntry};
+use super::{Backend, KeptIncident, Problem};
 use crate::history::Record;
 use crate::watch::Watch;
 
-/// Incidents of this conversation that are known by their ids without the history.
+/// At most this many incidents of a conversation are remembered by id without the history.
 const RECENT: usize = 16;
-/// As many tools work at once; the others wait.
+/// At most this many tools run at once; others wait.
 const AT_ONCE: usize = 4;
-/// Between two words on how far an analysis is.
+/// The interval of progress notifications.
 const TICK: Duration = Duration::from_millis(500);
 
-/// What an assistant is told before it calls anything.
+/// The server's instructions to an assistant.
 const INSTRUCTIONS: &str = "oomdoc reads what a training or serving job that died left behind and says which memory ran out, when, in which \
 phase, why, and what to change. Begin with `analyze`; `propose_fix` shows the change as a diff, `similar` and `search_history` what happened \
 and helped before, `explain` what a word means, `estimate` what a job needs before it runs. Every statement comes with the lines that prove \
@@ -43,12 +43,12 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Tools that work with `backend`; analyses are kept in the history where it `saves`, unless a call says otherwise.
+    /// Tools on `backend`. If `saves`, analyses add to the history unless a call forbids it.
     pub fn new(backend: Arc<dyn Backend>, saves: bool) -> Tools {
         Tools { backend, saves, seats: Arc::new(Semaphore::new(AT_ONCE)), recent: Arc::default() }
     }
 
-    /// The same, taking turns with whoever else takes these seats.
+    /// The same tools, sharing `seats` with other work instead of [`AT_ONCE`] of their own.
     pub fn seated(self, seats: Arc<Semaphore>) -> Tools {
         Tools { seats, ..self }
     }
@@ -57,12 +57,12 @@ impl Tools {
         &*self.backend
     }
 
-    /// Whether an analysis is kept, where the call `said` nothing else. A call may only ask for less.
+    /// Whether to keep an analysis. A call may forbid it but not demand it.
     pub(super) fn is_kept(&self, said: Option<bool>) -> bool {
         self.saves && said.unwrap_or(true)
     }
 
-    /// From now on the conversation knows this incident.
+    /// Makes the conversation know this incident.
     pub(super) fn remember(&self, record: Record) {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.retain(|known| known.incident.id != record.incident.id);
@@ -70,12 +70,12 @@ impl Tools {
         recent.truncate(RECENT);
     }
 
-    /// The incident that is called `id`, else the one that was analysed last.
-    pub(super) fn incident(&self, id: Option<&str>) -> Result<Kept, Problem> {
+    /// The incident whose id begins with `id`; without an id the last one that was analysed.
+    pub(super) fn incident(&self, id: Option<&str>) -> Result<KeptIncident, Problem> {
         let recent = || self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(id) = id else {
             let last = recent().front().cloned();
-            return last.map(|record| Kept { record, outcomes: Vec::new() }).ok_or_else(|| {
+            return last.map(|record| KeptIncident { record, outcomes: Vec::new() }).ok_or_else(|| {
                 Problem::new(
                     "no incident was analysed in this conversation",
                     "give the id of one, or call `analyze` first",
@@ -83,16 +83,16 @@ impl Tools {
             });
         };
         self.backend.find(id).or_else(|problem| {
-            // What was told not to be kept, or waits to be.
+            // It may have been analysed without being kept.
             let known = recent().iter().find(|known| !id.is_empty() && known.incident.id.starts_with(id)).cloned();
-            known.map(|record| Kept { record, outcomes: Vec::new() }).ok_or(problem)
+            known.map(|record| KeptIncident { record, outcomes: Vec::new() }).ok_or(problem)
         })
     }
 
-    /// Does what `row` is for, somewhere where it may take its time.
+    /// Runs the tool `tool` on a thread where blocking is allowed, sending progress meanwhile.
     async fn call(
         &self,
-        row: &'static Row,
+        tool: &'static ToolEntry,
         arguments: JsonObject,
         context: &RequestContext<RoleServer>,
     ) -> CallToolResult {
@@ -100,7 +100,7 @@ impl Tools {
         let watch = Arc::new(Watch::default());
         let (tools, watched) = (self.clone(), Arc::clone(&watch));
         let mut work = tokio::task::spawn_blocking(move || {
-            let answer = (row.run)(&tools, &arguments, &watched)?;
+            let answer = (tool.run)(&tools, &arguments, &watched)?;
             answer.masked(tools.backend.redactor())
         });
         let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + TICK, TICK);
@@ -112,7 +112,7 @@ impl Tools {
                 _ = ticks.tick() => told = tell(context, &watch, told).await,
             }
         };
-        let answer = done.unwrap_or_else(|_| Err(Problem::bug(format!("`{}` did not end as it should", row.name))));
+        let answer = done.unwrap_or_else(|_| Err(Problem::bug(format!("`{}` did not end as it should", tool.name))));
         let answered = answer.and_then(|json| Ok((serde_json::from_str(&json)?, json)));
         match answered {
             Ok((structured, json)) => {
@@ -124,20 +124,21 @@ impl Tools {
         }
     }
 
-    /// What went wrong may quote what it was about.
+    /// The problem as a result; its text is masked, as it may quote the input.
     fn refused(&self, problem: &Problem) -> CallToolResult {
         let words = visible(&self.backend.redactor().text(&problem.to_string()));
         CallToolResult::error(vec![ContentBlock::text(words)])
     }
 }
 
-/// Says how far it is to whoever asked to be told, where that is further than was `told`.
+/// Sends a progress notification if the client asked for them and more than `told` bytes were read; returns the bytes
+/// read.
 async fn tell(context: &RequestContext<RoleServer>, watch: &Watch, told: u64) -> u64 {
     let read = watch.bytes_read();
     let Some(token) = context.meta.get_progress_token().filter(|_| read > told) else { return told };
     let words = format!("{} MiB read, shortages of memory found: {}", read >> 20, watch.shortages());
     let progress = ProgressNotificationParam::new(token, read as f64).with_message(words);
-    // Whoever does not listen gets the result all the same.
+    // A client that cannot be notified still gets the result.
     let _ = context.peer.notify_progress(progress).await;
     read
 }
@@ -156,7 +157,7 @@ impl ServerHandler for Tools {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let reach = self.backend.reach();
-        Ok(ListToolsResult::with_all_items(TOOLS.iter().map(|row| row.described(reach)).collect()))
+        Ok(ListToolsResult::with_all_items(TOOLS.iter().map(|tool| tool.described(reach)).collect()))
     }
 
     async fn call_tool(
@@ -164,11 +165,11 @@ impl ServerHandler for Tools {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(row) = TOOLS.iter().find(|row| row.name == request.name) else {
-            let names: Vec<&str> = TOOLS.iter().map(|row| row.name).collect();
+        let Some(tool) = TOOLS.iter().find(|tool| tool.name == request.name) else {
+            let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
             let problem = format!("there is no such tool; there are {}", names.join(", "));
             return Err(ErrorData::invalid_params(problem, None));
         };
-        Ok(self.call(row, request.arguments.unwrap_or_default(), &context).await.into())
+        Ok(self.call(tool, request.arguments.unwrap_or_default(), &context).await.into())
     }
 }

@@ -1,4 +1,4 @@
-//! What an analysis reads: files of this machine, texts that were pasted, or both.
+//! The inputs of an analysis: files of this machine, pasted texts, or both.
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
@@ -11,27 +11,27 @@ use crate::model::{Report, one_line};
 use crate::source::{self, Input, SourceError};
 use crate::{Grouping, Options};
 
-/// All pasted texts of a call have no more bytes together: what is longer is a file.
+/// The most bytes of all pasted texts of a call together; more belongs in a file.
 pub(super) const MOST_PASTED: usize = 8 << 20;
-/// As many paths and texts may be named at once; a folder is one.
+/// At most this many paths and texts per call; a folder counts once.
 const MOST_INPUTS: usize = 200;
-/// As many letters of a pasted text's name are kept.
+/// At most this many characters of a pasted text's name are kept.
 const LONGEST_NAME: usize = 200;
-/// What the system makes up as it is read: no log stands there, but secrets of processes do.
+/// File systems that the kernel generates on reading: they contain no logs but secrets of processes.
 const SYSTEM: [&str; 2] = ["/proc", "/sys"];
 
-/// A text that was pasted.
+/// A pasted text.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Pasted {
-    /// What it is called in citations, e.g. `job.log`, `dmesg.log`, `launch.sh`, `ds_config.json`.
+    /// Its name in citations, e.g. `job.log`, `dmesg.log`, `launch.sh`, `ds_config.json`.
     #[serde(default)]
     name: Option<String>,
-    /// It, verbatim and whole.
+    /// The text, verbatim and whole.
     text: String,
 }
 
-/// Inputs that may be read.
+/// Inputs that were checked against [`Reach`].
 #[derive(Debug)]
 pub(super) struct Inputs {
     paths: Vec<String>,
@@ -39,7 +39,7 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
-    /// What `paths` and `texts` name, where all of it may be read.
+    /// Checks that everything in `paths` and `texts` may be read.
     pub fn new(paths: Vec<String>, texts: Vec<Pasted>, reach: &Reach) -> Result<Inputs, Problem> {
         if paths.is_empty() && texts.is_empty() {
             let given = if *reach == Reach::Pasted { "`texts`" } else { "`paths` or `texts`" };
@@ -68,7 +68,7 @@ impl Inputs {
         Ok(Inputs { paths, texts: texts.collect() })
     }
 
-    /// A report for each job that they are of.
+    /// Analyses the inputs; one report per job that they belong to.
     pub fn analyze(&self, options: &Options) -> Result<Vec<Report>, Problem> {
         if self.texts.is_empty() {
             return Ok(crate::analyze_jobs(&self.paths, options, Grouping::ByJob)?);
@@ -79,7 +79,7 @@ impl Inputs {
         })
     }
 
-    /// The report of the only job that ran out of memory, on its configuration as it was before an earlier fix.
+    /// The report on the only job that ran out of memory, with its configuration as it was before an earlier fix.
     pub fn to_fix(&self, options: &Options) -> Result<Report, Problem> {
         let (files, unreadable) = crate::fix::files(&self.paths);
         let reports = self.with_files(files, unreadable, options, |file| crate::fix::open(file, options))?;
@@ -112,7 +112,7 @@ impl Inputs {
     }
 }
 
-/// `path` as it is opened, where it may be read. What is not there is told of when it is read.
+/// Checks that `path` may be read and returns it with `~` expanded. A missing file is reported when it is opened.
 pub(super) fn may_read(path: &str, reach: &Reach) -> Result<String, Problem> {
     let Reach::Files { below } = reach else {
         return Err(Problem::new("this server reads no files", "paste what is to be read"));
@@ -143,7 +143,7 @@ pub(super) fn may_read(path: &str, reach: &Reach) -> Result<String, Problem> {
     Ok(path.to_string_lossy().into_owned())
 }
 
-/// `~/job.log` as a shell would open it: assistants write it so.
+/// Expands `~/`, which assistants use and no shell expands here.
 fn at_home(path: &str) -> PathBuf {
     let below = path.strip_prefix("~/").and_then(|below| Some(std::env::home_dir()?.join(below)));
     below.unwrap_or_else(|| Path::new(path).to_owned())

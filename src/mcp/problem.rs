@@ -4,7 +4,7 @@ use crate::estimate::EstimateError;
 use crate::fix::FixError;
 use crate::history::HistoryError;
 
-/// Why a tool has no answer, and what to do about it: the assistant reads both, and may try again.
+/// Why a tool failed, with advice: the assistant reads both and may try again.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("error: {problem}\nhint: {advice}")]
 pub struct Problem {
@@ -12,21 +12,21 @@ pub struct Problem {
     advice: String,
 }
 
-/// What to do about what should never be.
+/// The advice for what should never happen.
 const BUG: &str = "this is a bug in oomdoc: please report it";
 
 impl Problem {
-    /// That `problem`, where and what it is, and what to do about it.
+    /// A problem with advice.
     pub fn new(problem: impl Into<String>, advice: impl Into<String>) -> Problem {
         Problem { problem: problem.into(), advice: advice.into() }
     }
 
-    /// The same with other advice.
+    /// The same problem with other advice.
     pub fn advising(self, advice: &str) -> Problem {
         Problem { advice: advice.to_owned(), ..self }
     }
 
-    /// What should never be.
+    /// Something that should never happen.
     pub fn bug(problem: impl Into<String>) -> Problem {
         Problem::new(problem, BUG)
     }

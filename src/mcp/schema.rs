@@ -1,4 +1,4 @@
-//! Schemas of arguments and results, each whole in itself: few clients follow references.
+//! JSON schemas of arguments and results, without references: few clients resolve them.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-/// What `T` takes.
+/// The schema of the arguments `T`.
 pub(super) fn of_arguments<T: JsonSchema>() -> JsonObject {
     of::<T>(SchemaSettings::draft2020_12().for_deserialize(), &|keys| {
         if let Some(words) = words(keys) {
@@ -24,7 +24,8 @@ pub(super) fn of_arguments<T: JsonSchema>() -> JsonObject {
     })
 }
 
-/// What `T` writes: types and names only. Clients hand all of it to their model, again and again, and what a field means its name says.
+/// The schema of the result `T`, types and names only: clients send it to their model with every request, and the names
+/// say enough.
 pub(super) fn of_result<T: JsonSchema>() -> Arc<JsonObject> {
     Arc::new(of::<T>(SchemaSettings::draft2020_12().for_serialize(), &|keys| {
         if words(keys).is_some() {
@@ -38,7 +39,7 @@ pub(super) fn of_result<T: JsonSchema>() -> Arc<JsonObject> {
     }))
 }
 
-/// The schema of `T`, each part of it as `change` makes it, without what only repeats the type's name.
+/// The inlined schema of `T`, with `change` applied to each part and without title and description.
 fn of<T: JsonSchema>(settings: SchemaSettings, change: &dyn Fn(&mut JsonObject)) -> JsonObject {
     let settings = settings.with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
@@ -59,7 +60,7 @@ fn each(schema: &mut Value, change: &dyn Fn(&mut JsonObject)) {
     }
 }
 
-/// The words of an enumeration, where each is told of by itself or some are.
+/// The words of an enumeration whose variants have schemas of their own.
 fn words(keys: &JsonObject) -> Option<Vec<Value>> {
     let word = |one: &Value| match (one.get("const"), one.get("enum").and_then(Value::as_array)) {
         (Some(word @ Value::String(_)), _) => Some(vec![word.clone()]),

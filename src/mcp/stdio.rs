@@ -1,4 +1,4 @@
-//! The conversation over standard input and output, a message a line.
+//! A conversation over standard input and output, one message per line.
 
 use std::io;
 use std::pin::Pin;
@@ -15,12 +15,12 @@ use tokio::sync::Notify;
 
 use super::Tools;
 
-/// A message has no more bytes: all that may be pasted, in whatever escapes, and what stands around it.
+/// The longest message in bytes: room for all that may be pasted, escaped and wrapped.
 const LONGEST: usize = 64 << 20;
-/// What still works when the conversation is over is given so long.
+/// How long to wait for running tools when the conversation is over.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Answers until standard input ends or nobody reads the answers.
+/// Serves until standard input ends or the output cannot be written.
 pub fn serve(tools: Tools) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let served = runtime.block_on(conversation(tools));
@@ -35,7 +35,7 @@ async fn conversation(tools: Tools) -> io::Result<()> {
     let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(LONGEST);
     let service = match tools.serve(transport).await {
         Ok(service) => service,
-        // Who went away before saying anything wanted nothing.
+        // The client left before the handshake: no error.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(io::Error::other(error.to_string())),
     };
@@ -51,7 +51,7 @@ async fn conversation(tools: Tools) -> io::Result<()> {
     ended.map(|_| ()).map_err(io::Error::other)
 }
 
-/// An output that says when nobody reads it any more.
+/// An output that notifies `is_gone` when writing fails.
 struct Heard<W> {
     output: W,
     is_gone: Arc<Notify>,

@@ -5,7 +5,7 @@ use std::fmt;
 pub(super) struct Amount(pub u64);
 
 impl Amount {
-    /// What the kernel writes as `12 kB`.
+    /// The kernel's `12 kB`, which means KiB.
     pub fn kib(kib: u64) -> Amount {
         Amount(kib << 10)
     }
@@ -17,7 +17,7 @@ impl fmt::Display for Amount {
     }
 }
 
-/// The number behind `name` in a file of lines `name 12`, `name: 12 kB`.
+/// The number after `name` in a text with lines such as `name 12` or `name: 12 kB`.
 pub(super) fn counted(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| {
         let rest = line.strip_prefix(name)?;

@@ -13,28 +13,28 @@ use thiserror::Error;
 use super::processes::Exit;
 use super::streams::CommandsEnds;
 
-/// Why the command was not started.
+/// Why a recording could not start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// There is no such program, or it may not be run.
+    /// The program does not exist or cannot be executed.
     #[error("cannot run {command}: {error}")]
     Program {
-        /// Which.
+        /// The program.
         command: String,
         /// What the system says.
         #[source]
         error: io::Error,
     },
-    /// What a recorder needs is not there.
+    /// Something that the recorder needs is missing.
     #[error("the command cannot be watched: {0}")]
     Watch(#[from] io::Error),
-    /// Nothing with this number runs.
+    /// There is no process with this id.
     #[error("there is no process {0}")]
     NoProcess(u32),
 }
 
 impl StartError {
-    /// The status with which shells end then.
+    /// The exit status that a shell would return.
     pub fn status(&self) -> u8 {
         match self {
             StartError::Program { error, .. } if error.kind() == io::ErrorKind::NotFound => 127,
@@ -44,15 +44,15 @@ impl StartError {
     }
 }
 
-/// What happens to the command.
+/// A change of the command's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Happening {
-    /// It was stopped, and may go on.
+pub(super) enum ChildEvent {
+    /// It was stopped and may be continued.
     Stopped,
     Ended(Exit),
 }
 
-/// Starts `command`, printing into `ends` or, without them, wherever this process does.
+/// Starts `command` with its output going to `ends`; without them it inherits this process's.
 pub(super) fn start(command: &[OsString], ends: Option<CommandsEnds>) -> Result<Pid, StartError> {
     let (program, arguments) = command.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let mut started = Command::new(program);
@@ -63,29 +63,29 @@ pub(super) fn start(command: &[OsString], ends: Option<CommandsEnds>) -> Result<
     let child = started.spawn();
     let child =
         child.map_err(|error| StartError::Program { command: program.to_string_lossy().into_owned(), error })?;
-    // Its end is waited for below: std's own way would not tell of a stop.
+    // `watch` waits for it with `waitpid`: std's `wait` would not report a stop.
     Pid::from_raw(child.id().cast_signed()).ok_or(StartError::NoProcess(child.id()))
 }
 
-/// Tells what happens to the command, in a thread of its own.
+/// Sends what happens to the command, from a thread of its own.
 pub(super) fn watch<T: Send + 'static>(
     pid: Pid,
     tell: Sender<T>,
-    happening: impl Fn(Happening) -> T + Send + 'static,
+    event: impl Fn(ChildEvent) -> T + Send + 'static,
 ) -> io::Result<()> {
     let wait = move || {
         loop {
             let told = match waitpid(Some(pid), WaitOptions::UNTRACED) {
                 Ok(Some((_, status))) => match (status.exit_status(), status.terminating_signal()) {
-                    (Some(status), _) => Happening::Ended(Exit::Status(status)),
-                    (_, Some(signal)) => Happening::Ended(Exit::Signal(signal)),
-                    _ => Happening::Stopped,
+                    (Some(status), _) => ChildEvent::Ended(Exit::Status(status)),
+                    (_, Some(signal)) => ChildEvent::Ended(Exit::Signal(signal)),
+                    _ => ChildEvent::Stopped,
                 },
                 Err(rustix::io::Errno::INTR) | Ok(None) => continue,
-                // Nobody else waits for it; who cannot be waited for is gone.
-                Err(_) => Happening::Ended(Exit::Status(255)),
+                // Nothing else waits for the child, so this means that it is gone.
+                Err(_) => ChildEvent::Ended(Exit::Status(255)),
             };
-            if tell.send(happening(told)).is_err() || matches!(told, Happening::Ended(_)) {
+            if tell.send(event(told)).is_err() || matches!(told, ChildEvent::Ended(_)) {
                 return;
             }
         }

@@ -1,37 +1,38 @@
-//! What the kernel's counters prove of a kill.
+//! What the kernel's counters prove about an OOM kill.
 //!
-//! `oom_kill` counts in the cgroup of the killed process, whosever limit it was; `oom` counts at the level whose limit was reached
-//! (version 2), as does `failcnt` when memory could be freed (version 1). The count proves a kill in the group; whom it met only an exit
-//! signal tells.
+//! `oom_kill` is counted in the cgroup of the killed process, no matter whose limit was reached. `oom` is counted at
+//! the level whose limit was reached (version 2), and so is `failcnt`, but also when memory could be reclaimed (version
+//! 1). The counters prove that a process of the cgroup was killed; which one, only an exit by signal shows.
 
 use super::cgroup::{Cgroups, Level, Limit, short};
 use super::machine::Machine;
 
-/// A limit of which so much is or was in use was reached.
+/// A limit counts as reached if at least this fraction of it is or was in use.
 const FULL: f64 = 0.97;
-/// With less than this share available the machine had no more.
+/// With less than this fraction available the machine was out of memory.
 const SCARCE: f64 = 0.1;
-/// With as much of it, and less than [`AMPLE`] of each limit in use, memory was plenty.
+/// With at least this fraction available, and every limit used by less than [`AMPLE`], there was plenty of memory.
 const PLENTY: f64 = 0.1;
 /// See [`PLENTY`].
 const AMPLE: f64 = 0.9;
 
-/// A line for each cgroup in which kills were counted since that was last told, and `least_available`, the least share of the machine's
-/// memory since then.
-pub(super) fn counted(cgroups: &Cgroups, machine: &Machine, least_available: Option<f64>) -> Vec<String> {
-    let rose =
-        |level: &&Level| level.last.counters.own_kills() > level.told.own_kills() && level.told.own_kills().is_some();
+/// One line per cgroup with kills since the last report. `least_available` is the smallest fraction of the machine's
+/// memory that was available lately.
+pub(super) fn new_kills(cgroups: &Cgroups, machine: &Machine, least_available: Option<f64>) -> Vec<String> {
+    let rose = |level: &&Level| {
+        level.last.counters.own_kills() > level.reported.own_kills() && level.reported.own_kills().is_some()
+    };
     cgroups.own().filter(rose).map(|level| line(cgroups, level, machine, least_available)).collect()
 }
 
 fn line(cgroups: &Cgroups, level: &Level, machine: &Machine, least_available: Option<f64>) -> String {
     let (before, after) =
-        (level.told.own_kills().unwrap_or_default(), level.last.counters.own_kills().unwrap_or_default());
+        (level.reported.own_kills().unwrap_or_default(), level.last.counters.own_kills().unwrap_or_default());
     let what = format!("oom_kill {before} to {after} in cgroup {}", short(&level.path));
     let is_scarce = least_available.is_some_and(|share| share < SCARCE);
     if let Some((at_limit, sign)) = cgroups.above(&level.path).find_map(|level| Some((level, reached(level)?))) {
         let most = at_limit.last.peak.max(at_limit.last.current).map(|most| match at_limit.last.limit {
-            // The peak may be of a time when the limit was higher.
+            // The peak may be from a time with a higher limit.
             Some(Limit::At(limit)) => most.min(limit),
             _ => most,
         });
@@ -40,13 +41,14 @@ fn line(cgroups: &Cgroups, level: &Level, machine: &Machine, least_available: Op
         return format!("{what}; limit reached: {}{used}{limit}, {sign}", short(&at_limit.path));
     }
     let is_counted = cgroups.above(&level.path).any(|level| level.last.counters.oom.is_some());
-    // Version 2 counts `oom` wherever a limit kills, so that none of it is the machine's; version 1 leaves that open.
+    // Version 2 counts `oom` at every limit that leads to a kill, so without one the machine as a whole ran out;
+    // version 1 leaves that open.
     if is_scarce || (is_counted && cgroups.is_whole()) {
         let amounts = match (machine.used(), machine.total) {
             (Some(used), Some(total)) => format!("used {used} of {total}"),
             _ => "unavailable".to_owned(),
         };
-        // A part of it may have none left: a node, for a process that is bound to it.
+        // Only part of the machine may be out of memory, e.g. the NUMA node that a process is bound to.
         let by = if is_scarce { "the machine had no more" } else { "by no cgroup's limit" };
         return format!("{what}; {by}: {amounts}");
     }
@@ -54,16 +56,16 @@ fn line(cgroups: &Cgroups, level: &Level, machine: &Machine, least_available: Op
     format!("{what}; whose limit was reached was not seen{above}")
 }
 
-/// What shows that the limit of `level` was reached since the last kill was told.
+/// The evidence that the limit of `level` was reached since the last report.
 fn reached(level: &Level) -> Option<String> {
-    let (now, before) = (level.last.counters, level.told);
+    let (now, before) = (level.last.counters, level.reported);
     let rose = |now: Option<u64>, before: Option<u64>| {
         let (now, before) = (now?, before?);
         (now > before).then_some((before, now))
     };
     if now.oom.is_some() {
         let own = rose(now.local_oom, before.local_oom);
-        // An old kernel counts what is below with it: the innermost level that counts is asked first.
+        // Old kernels only have the count that includes descendants; the caller asks the innermost level first.
         let (from, to) = own.or_else(|| if now.local_oom.is_none() { rose(now.oom, before.oom) } else { None })?;
         return Some(format!("oom {from} to {to}"));
     }
@@ -73,8 +75,8 @@ fn reached(level: &Level) -> Option<String> {
     Some(format!("failcnt {from} to {to}"))
 }
 
-/// That nobody was killed for want of memory since the beginning, in words, if everything that tells was read: each counter stood still,
-/// no limit was near, and the machine had plenty.
+/// The proof, in words, that no process was OOM-killed since the beginning. It needs every counter: each must be
+/// unchanged, no limit may be close, and the machine must have had plenty of memory.
 pub(super) fn ruled_out(
     cgroups: &Cgroups,
     machine: &Machine,
@@ -84,7 +86,7 @@ pub(super) fn ruled_out(
     let mut counters = Vec::new();
     for level in cgroups.own() {
         let (before, after) = (level.first.counters.own_kills(), level.last.counters.own_kills());
-        // A cgroup that was removed says nothing of its last moments.
+        // The last counts of a removed cgroup are unknown.
         match (before, after) {
             (Some(before), Some(after)) if before == after && level.is_there => {
                 counters.push(format!("oom_kill {before} to {after} in cgroup {}", short(&level.path)));
@@ -93,7 +95,7 @@ pub(super) fn ruled_out(
         }
     }
     let on_machine = machine_before.oom_kill.zip(machine.oom_kill).map(|(before, after)| before == after);
-    // A kill on the machine may have been in a cgroup that nobody saw the process move to.
+    // A kill on the machine may have happened in a cgroup that the process moved to unnoticed.
     if on_machine == Some(false) || (counters.is_empty() && on_machine.is_none()) {
         return None;
     }
@@ -107,7 +109,8 @@ pub(super) fn ruled_out(
     Some(whole.into_iter().chain([amounts]).chain(counters).collect::<Vec<String>>().join(", "))
 }
 
-/// Version 2 needs a machine whose memory controller is mounted so; where it is version 1's, these are files with its words.
+/// Version 2 counters exist only where the memory controller is mounted as version 2, so files with the same contents
+/// stand in for them.
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -115,7 +118,7 @@ mod tests {
 
     use super::*;
 
-    /// Writes what a cgroup says: its `oom_kill` and `oom`, each of it and all below, then of itself.
+    /// Writes the files of a cgroup: its `oom_kill` and `oom` including descendants (`all`), and for itself (`own`).
     fn say(folder: &Path, path: &str, used: u64, limit: &str, all: (u64, u64), own: (u64, u64)) -> std::io::Result<()> {
         let folder = folder.join(path);
         fs::create_dir_all(&folder)?;
@@ -151,13 +154,13 @@ mod tests {
         say(mount.path(), "pod", 2 * GIB, "2147483648", (1, 1), (0, 1))?;
         say(mount.path(), "pod/step", GIB, "max", (1, 0), (1, 0))?;
         cgroups.read();
-        let lines = counted(&cgroups, &Machine::with(90 * GIB, 100 * GIB, 1), Some(0.9));
+        let lines = new_kills(&cgroups, &Machine::with(90 * GIB, 100 * GIB, 1), Some(0.9));
         assert_eq!(
             lines,
             ["oom_kill 0 to 1 in cgroup /pod/step; limit reached: /pod, used 2048.0 MiB of 2048.0 MiB, oom 0 to 1"]
         );
         cgroups.settle();
-        assert!(counted(&cgroups, &Machine::with(90 * GIB, 100 * GIB, 1), Some(0.9)).is_empty(), "told once");
+        assert!(new_kills(&cgroups, &Machine::with(90 * GIB, 100 * GIB, 1), Some(0.9)).is_empty(), "told once");
         Ok(())
     }
 
@@ -170,7 +173,7 @@ mod tests {
             let mut cgroups = quiet(mount.path(), is_whole)?;
             say(mount.path(), "pod/step", GIB, "max", (1, 0), (1, 0))?;
             cgroups.read();
-            let lines = counted(&cgroups, &Machine::with(50 * GIB, 100 * GIB, 1), Some(0.5));
+            let lines = new_kills(&cgroups, &Machine::with(50 * GIB, 100 * GIB, 1), Some(0.5));
             assert!(lines.len() == 1 && lines[0].contains(words), "{lines:?}");
         }
         Ok(())
@@ -183,7 +186,7 @@ mod tests {
         say(mount.path(), "pod", GIB, "max", (1, 1), (0, 0))?;
         cgroups.read();
         let (before, after) = (Machine::with(90 * GIB, 100 * GIB, 3), Machine::with(90 * GIB, 100 * GIB, 4));
-        assert!(counted(&cgroups, &after, Some(0.9)).is_empty());
+        assert!(new_kills(&cgroups, &after, Some(0.9)).is_empty());
         assert!(ruled_out(&cgroups, &after, &before, Some(0.9)).is_none(), "a kill on the machine leaves it open");
         let proof = ruled_out(&cgroups, &before, &before, Some(0.9));
         assert!(proof.is_some_and(|proof| proof.contains("oom_kill 0 to 0 in cgroup /pod/step")));

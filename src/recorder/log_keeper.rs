@@ -1,33 +1,34 @@
-//! The log of a job, bounded: its beginning and its end are kept.
+//! The job's log with bounded size: its beginning and end are kept.
 //!
-//! The beginning goes into the file itself. What comes behind it goes into two files beside it, in turns, so that the end is on the disk
-//! at any moment; when the job has ended they are put behind the beginning, with a line that says how much is left out.
+//! The beginning goes into the log file itself. What follows goes alternately into two more files, so that the end is
+//! always on disk; when the job has ended they are appended to the beginning, after a line with the number of bytes
+//! left out.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// See the module.
+/// Writes a bounded log.
 pub(super) struct LogKeeper {
     path: PathBuf,
     beginning: File,
-    /// How many more bytes are the beginning's.
+    /// How many more bytes the beginning may have.
     room: u64,
-    /// How long each file of the end may get.
+    /// The longest that each file of the end may get.
     longest: u64,
     tail: Tail,
-    /// What went wrong; nothing is kept any more then.
+    /// The first error; after it nothing is written.
     problem: Option<io::Error>,
 }
 
-/// The two files of the end.
+/// The two files with the end of the log.
 #[derive(Default)]
 struct Tail {
     now: Option<Part>,
     before: Option<Part>,
-    /// Bytes that are in none of them any more.
+    /// Bytes that were overwritten.
     left_out: u64,
-    /// Which of the two names is next.
+    /// Which of the two file names is used next.
     next: usize,
 }
 
@@ -38,14 +39,14 @@ struct Part {
 }
 
 impl LogKeeper {
-    /// Makes the file at `path`, of about so many bytes at most.
+    /// Creates the file at `path`, with about `size` bytes at most.
     pub fn create(path: &Path, size: u64) -> io::Result<LogKeeper> {
         let beginning = File::create(path)?;
         let (path, room, longest) = (path.to_owned(), size / 4, (size / 8 * 3).max(1));
         Ok(LogKeeper { path, beginning, room, longest, tail: Tail::default(), problem: None })
     }
 
-    /// Adds what the job printed. What goes wrong costs the log, never the job.
+    /// Appends output of the job. An error costs the log but does not disturb the job.
     pub fn add(&mut self, bytes: &[u8]) {
         if self.problem.is_none() {
             self.problem = self.write(bytes).err();
@@ -71,7 +72,7 @@ impl LogKeeper {
         Ok(())
     }
 
-    /// Goes on in the other file of the end.
+    /// Switches to the other file of the end.
     fn turn(&mut self) -> io::Result<&mut Part> {
         let mut path = self.path.clone().into_os_string();
         path.push(format!(".end{}", self.tail.next + 1));
@@ -83,7 +84,7 @@ impl LogKeeper {
         Ok(self.tail.now.insert(Part { path, file, bytes: 0 }))
     }
 
-    /// Puts the end behind the beginning; what went wrong. What is added later is not kept.
+    /// Appends the end to the beginning; returns the first error. What is added later is dropped.
     pub fn finish(&mut self) -> io::Result<()> {
         if let Some(problem) = self.problem.replace(io::Error::other("the log is finished")) {
             return Err(problem);
@@ -119,7 +120,7 @@ mod tests {
     fn a_short_log_is_kept_to_the_byte() -> Result<(), Box<dyn std::error::Error>> {
         let pieces = [b"step 1\r\x00\xff".to_vec(), b"".to_vec(), b"\x1b[0m no end".to_vec()];
         assert_eq!(kept(1 << 20, pieces.clone())?, pieces.concat());
-        // Within the end's two files, too.
+        // With a small size the same pieces reach the files of the end.
         assert_eq!(kept(24, pieces.clone())?, pieces.concat());
         Ok(())
     }

@@ -1,11 +1,11 @@
-//! The memory of the whole machine.
+//! The machine's memory.
 
 use std::fmt;
 use std::fs;
 
 use super::amount::{Amount, counted};
 
-/// The machine at a moment. What could not be read is `None`.
+/// The machine's state at one moment; `None` where a value could not be read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Machine {
     pub available: Option<Amount>,
@@ -13,7 +13,7 @@ pub(super) struct Machine {
     swap_used: Option<Amount>,
     swap_total: Option<Amount>,
     pub shared: Option<Space>,
-    /// Processes that the kernel killed for want of memory since it started, whosever.
+    /// Processes that the OOM killer killed anywhere on the machine since it booted.
     pub oom_kill: Option<u64>,
     pressure: Option<Pressure>,
 }
@@ -26,14 +26,14 @@ pub(super) struct Space {
 }
 
 impl Space {
-    /// Whether less than a hundredth of it, or a mebibyte, is left.
+    /// Whether less than 1 % or less than 1 MiB is left.
     pub fn is_full(self) -> bool {
         let left = self.total.0.saturating_sub(self.used.0);
         self.total.0 > 0 && (left < self.total.0 / 100 || left < 1 << 20)
     }
 }
 
-/// Shares of the last ten seconds in which some, or all, processes waited for memory.
+/// The percentages of the last ten seconds in which some, or all, processes waited for memory (PSI).
 #[derive(Debug, Clone)]
 pub(super) struct Pressure {
     some: String,
@@ -41,7 +41,7 @@ pub(super) struct Pressure {
 }
 
 impl Pressure {
-    /// Of a file as `/proc/pressure/memory` is.
+    /// Parses a file such as `/proc/pressure/memory`.
     pub fn of(text: &str) -> Option<Pressure> {
         let of = |kind: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(kind))?;
@@ -58,7 +58,7 @@ impl fmt::Display for Pressure {
 }
 
 impl Machine {
-    /// Now.
+    /// Reads the current state.
     pub fn now() -> Machine {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let memory = read("/proc/meminfo");
@@ -76,19 +76,19 @@ impl Machine {
         }
     }
 
-    /// One of which only this is known.
+    /// A machine with only these values known.
     #[cfg(test)]
     pub fn with(available: u64, total: u64, oom_kill: u64) -> Machine {
         let (available, total) = (Some(Amount(available)), Some(Amount(total)));
         Machine { available, total, oom_kill: Some(oom_kill), ..Machine::default() }
     }
 
-    /// What is in use and cannot be had back.
+    /// Memory that is in use and cannot be reclaimed.
     pub fn used(&self) -> Option<Amount> {
         self.total.zip(self.available).map(|(total, available)| Amount(total.0.saturating_sub(available.0)))
     }
 
-    /// The share of its memory that is available, 0–1.
+    /// The fraction of memory that is available.
     pub fn available_share(&self) -> Option<f64> {
         let (available, total) = (self.available?, self.total?);
         (total.0 > 0).then_some(available.0 as f64 / total.0 as f64)

@@ -1,8 +1,9 @@
-//! The flight recorder: runs a command and records what no log holds.
+//! The flight recorder: runs a command and records what no log contains.
 //!
-//! In goes a command, or the process id of one that runs; out come its log, bounded, and a record: memory of its processes, of its
-//! cgroups, of the machine and of GPUs over time, the kernel's counters of kills, and how processes ended. Nothing here concludes what
-//! happened: the record is text that the parser reads like any log. What cannot be read is said to be unavailable, never taken as zero.
+//! In: a command, or the id of a running process. Out: its log, bounded, and a record: the memory of its processes, its
+//! cgroups, the machine and the GPUs over time, the kernel's counters of kills, and how processes ended. Nothing is
+//! concluded here: the record is text, which the parser reads like any log. What cannot be read is written as
+//! unavailable, never as zero.
 
 mod amount;
 mod cgroup;
@@ -23,4 +24,4 @@ mod terminal;
 
 pub use child::StartError;
 pub use names::Names;
-pub use session::{Ended, Peak, Plan, Subject, end_rest, record};
+pub use session::{Peak, Plan, RecordingEnd, Subject, end_rest, record};

@@ -1,23 +1,23 @@
-//! What launchers tell a process of itself, and what its files are called by that.
+//! What launchers tell a process about its rank, and the names of the recorder's files.
 
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-/// Variables in which launchers say a process's rank among all, the first that is set counts.
+/// Variables with the global rank; the first that is set counts.
 const RANK: &[&str] = &["RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"];
-/// The same within its machine.
+/// Variables with the rank on the machine.
 const LOCAL_RANK: &[&str] =
     &["LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"];
-/// Options in which a command line says the rank.
+/// Command line options with a rank.
 const OPTIONS: &[&str] = &["--rank", "--local_rank", "--local-rank"];
 
-/// The rank that the variables of an environment say, as [`std::env::var`] or `/proc/PID/environ` have them.
+/// The rank according to an environment, which `variable` looks up.
 pub(super) fn rank(variable: impl Fn(&str) -> Option<String>) -> Option<u32> {
     RANK.iter().chain(LOCAL_RANK).find_map(|name| variable(name)?.trim().parse().ok())
 }
 
-/// The variable `name` of an environment as the kernel shows it.
+/// The variable `name` in the contents of `/proc/PID/environ`.
 pub(super) fn variable(environment: &[u8], name: &str) -> Option<String> {
     environment.split(|byte| *byte == 0).find_map(|pair| {
         let value = pair.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
@@ -25,7 +25,7 @@ pub(super) fn variable(environment: &[u8], name: &str) -> Option<String> {
     })
 }
 
-/// The rank that a command line says: `--local_rank=3`.
+/// The rank in command line arguments: `--local_rank=3`.
 pub(super) fn rank_of_arguments(arguments: &[&str]) -> Option<u32> {
     arguments.iter().enumerate().find_map(|(place, argument)| {
         let (name, value) = argument.split_once('=').map_or((*argument, None), |(name, value)| (name, Some(value)));
@@ -34,21 +34,21 @@ pub(super) fn rank_of_arguments(arguments: &[&str]) -> Option<u32> {
     })
 }
 
-/// What the files of a recorder are called, so that those of a job's nodes and ranks differ where they share a folder.
+/// The names of the recorder's files. They differ between the nodes and ranks of a job, which may share a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Names {
-    /// The machine.
+    /// The machine's host name.
     pub host: String,
-    /// The rank of this process, where its launcher starts one recorder a rank.
+    /// The rank of this process, if the launcher starts one recorder per rank.
     pub rank: Option<u32>,
     stem: String,
 }
 
 impl Names {
-    /// Of this process, now.
+    /// The names for this process at this time.
     pub fn of_this_process() -> Names {
         Names::new(
-            &crate::store::machine().unwrap_or_default(),
+            &crate::store::host_name().unwrap_or_default(),
             rank(|name| std::env::var(name).ok()),
             Timestamp::now(),
             std::process::id(),
@@ -65,12 +65,12 @@ impl Names {
         Names { host, rank, stem }
     }
 
-    /// The log in `folder`.
+    /// The path of the log in `folder`.
     pub fn log(&self, folder: &Path) -> PathBuf {
         folder.join(format!("{}.log", self.stem))
     }
 
-    /// The record beside `log`.
+    /// The path of the record that belongs to `log`.
     pub fn record_beside(log: &Path) -> PathBuf {
         log.with_extension("record")
     }

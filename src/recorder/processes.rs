@@ -1,7 +1,7 @@
-//! The processes of the job: who they are, what they hold, how they end.
+//! The processes of the job: which they are, what memory they use, how they end.
 //!
-//! A process is of the job if its parent is or was, or if it is in the command's process group. Once it is, it stays so, whoever becomes
-//! its parent later.
+//! A process belongs to the job if its parent does or if it is in the command's process group. It keeps belonging to
+//! it, even when another process becomes its parent.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -13,20 +13,20 @@ use std::time::{Duration, Instant};
 use super::amount::{Amount, counted};
 use super::names;
 
-/// More processes than this are counted, not named.
+/// Beyond this number processes are summed up instead of listed.
 const MOST_NAMED: usize = 256;
-/// As many are asked at once for what seldom changes.
+/// How many processes are asked at once for something that seldom changes.
 const AT_ONCE: usize = 16;
-/// Whose share of shared pages takes longer to count than this is not asked for it again.
-const DEAR: Duration = Duration::from_millis(1);
+/// A process whose proportional share (PSS) takes longer than this to read is not asked for it again.
+const COSTLY: Duration = Duration::from_millis(1);
 
-/// See the module.
+/// The processes of the job.
 pub(super) struct Processes {
     root: u32,
     known: BTreeMap<u32, Process>,
-    /// Those that are not of the job.
+    /// Processes that do not belong to the job.
     strangers: HashSet<u32>,
-    /// Whose share of shared pages was counted last.
+    /// The process whose PSS was read last.
     counted: u32,
     buffer: String,
 }
@@ -35,26 +35,26 @@ pub(super) struct Processes {
 #[derive(Debug, Clone)]
 pub(super) struct Process {
     pub pid: u32,
-    /// As the kernel calls it, without blanks.
+    /// The kernel's name for it, without blanks.
     pub name: String,
     pub rank: Option<u32>,
-    /// A digest of what its command line and environment said at the last look.
+    /// A digest of its command line and environment at the last look.
     said: Option<u64>,
-    /// Whether two looks in a row found the same there.
+    /// Whether the last two looks found the same digest.
     is_settled: bool,
     pub memory: Memory,
-    /// How much of its resident memory was its own when that was counted last, each shared page in part.
+    /// PSS as a fraction of the resident memory, when it was last read.
     own_share: Option<f64>,
-    /// The signal or status with which it ended, where it was seen before its parent took note of it.
+    /// How it ended, if it was seen as a zombie.
     pub exit: Option<Exit>,
-    /// Whether its end was told.
+    /// Whether its end was reported.
     pub is_told: bool,
-    /// Whether it is being torn down.
+    /// Whether it is exiting.
     is_leaving: bool,
-    /// Whether it is dead and its parent has not taken note of it.
+    /// Whether it is a zombie.
     is_zombie: bool,
-    /// Whether its own share of shared pages takes too long to count.
-    is_dear: bool,
+    /// Whether reading its PSS takes too long.
+    is_costly: bool,
 }
 
 /// How a process ended.
@@ -65,7 +65,7 @@ pub(super) enum Exit {
 }
 
 impl Exit {
-    /// Of what `wait` says.
+    /// Decodes the status of `wait`.
     pub fn of(status: i32) -> Exit {
         match status & 0x7f {
             0 => Exit::Status(status >> 8 & 0xff),
@@ -83,53 +83,53 @@ impl fmt::Display for Exit {
     }
 }
 
-/// What a process holds.
+/// The memory of a process.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Memory {
     pub resident: Amount,
-    /// The most that it ever had resident.
+    /// The most resident memory that it ever had.
     peak: Amount,
-    /// With its share of what several have.
+    /// PSS: resident memory with shared pages divided among their users.
     proportional: Option<Amount>,
-    /// Of the resident: in `/dev/shm` and the like.
+    /// The resident memory in `/dev/shm` and other shared memory.
     shared: Amount,
     locked: Amount,
     swapped: Amount,
 }
 
-/// How a known process was found.
-enum Found {
+/// What a look at a known process found.
+enum LookResult {
     Same,
-    /// As another program than before.
+    /// It has executed another program.
     Renamed,
     Gone,
 }
 
-/// What changed since the last look.
+/// The changes since the last look.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// Processes that were not there before, or became another program.
+    /// New processes, and those that executed another program.
     pub begun: Vec<u32>,
-    /// Those that are no more, as they were last seen.
+    /// Processes that are gone, as they were last seen.
     pub gone: Vec<Process>,
 }
 
 impl Processes {
-    /// Those of the tree below `root`.
+    /// The process tree below `root`.
     pub fn of(root: u32) -> Processes {
         Processes { root, known: BTreeMap::new(), strangers: HashSet::new(), counted: 0, buffer: String::new() }
     }
 
-    /// Looks at all of them.
+    /// Looks at all processes.
     pub fn look(&mut self) -> Changes {
         let listed = listed();
         let mut changes = Changes { begun: self.find(&listed), gone: Vec::new() };
         let pids: Vec<u32> = self.known.keys().copied().collect();
         for pid in pids {
             match self.measure(pid) {
-                Found::Same => {}
-                Found::Renamed => changes.begun.push(pid),
-                Found::Gone => changes.gone.extend(self.known.remove(&pid)),
+                LookResult::Same => {}
+                LookResult::Renamed => changes.begun.push(pid),
+                LookResult::Gone => changes.gone.extend(self.known.remove(&pid)),
             }
         }
         changes.begun.sort_unstable();
@@ -138,7 +138,7 @@ impl Processes {
         changes
     }
 
-    /// Takes in which of `listed` are of the job and were not known.
+    /// Finds the new processes of the job among `listed`.
     fn find(&mut self, listed: &[u32]) -> Vec<u32> {
         self.strangers.retain(|pid| listed.binary_search(pid).is_ok());
         let unknown: Vec<u32> = listed
@@ -149,7 +149,7 @@ impl Processes {
         let stats: Vec<(u32, Stat)> =
             unknown.iter().filter_map(|pid| Some((*pid, Stat::of(*pid, &mut self.buffer)?))).collect();
         let mut new = Vec::new();
-        // A child may have a lower number than its parent.
+        // Repeated because a child's pid may be lower than its parent's.
         loop {
             let before = new.len();
             for (pid, stat) in &stats {
@@ -168,24 +168,24 @@ impl Processes {
         new
     }
 
-    /// Reads what the process holds, if it is still there.
-    fn measure(&mut self, pid: u32) -> Found {
+    /// Reads the memory of a process.
+    fn measure(&mut self, pid: u32) -> LookResult {
         let Processes { known, buffer, .. } = self;
-        let Some(process) = known.get_mut(&pid) else { return Found::Gone };
+        let Some(process) = known.get_mut(&pid) else { return LookResult::Gone };
         if !read(&format!("/proc/{pid}/status"), buffer) {
-            return Found::Gone;
+            return LookResult::Gone;
         }
         let of = |name: &str| counted(buffer, name).map(Amount::kib);
         let field = |name: &str| buffer.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
         process.is_zombie = field("State:").is_some_and(|state| state.starts_with(['Z', 'X']));
         let name = plain(field("Name:").unwrap_or_default());
         if process.is_zombie {
-            // Its memory is gone; what it held last stays known.
+            // A zombie's memory is freed already; its last values are kept.
             process.exit = Stat::of(pid, buffer).and_then(|stat| stat.exit).map(Exit::of);
-            return Found::Same;
+            return LookResult::Same;
         }
         let proportional = process.memory.proportional;
-        // Who is being torn down gives its memory back bit by bit: what it held before is what counts.
+        // An exiting process frees its memory gradually; the values before that are kept.
         let (resident, before) = (of("VmRSS"), process.memory.resident);
         let fell = resident.is_none_or(|resident| resident.0 < before.0 / 10 * 9);
         let now = Memory {
@@ -198,44 +198,45 @@ impl Processes {
         };
         process.is_leaving = fell && Stat::of(pid, buffer).is_some_and(|stat| stat.is_leaving);
         if process.is_leaving {
-            return Found::Same;
+            return LookResult::Same;
         }
         process.memory = now;
         let is_renamed = process.name != name;
         process.name = name;
         if process.is_settled && !is_renamed {
-            return Found::Same;
+            return LookResult::Same;
         }
         let before = process.rank;
         process.identify();
-        if is_renamed || process.rank != before { Found::Renamed } else { Found::Same }
+        if is_renamed || process.rank != before { LookResult::Renamed } else { LookResult::Same }
     }
 
-    /// Counts the share of shared pages of one process more than last time: that is dear for a large one.
+    /// Reads the PSS of one more process per round, because this is expensive for a large one.
     fn count_shares(&mut self) {
         let Processes { known, counted: last, buffer, .. } = self;
         let next =
-            known.range(*last + 1..).chain(known.range(..=*last)).find(|(_, one)| !one.is_dear && !one.is_zombie);
+            known.range(*last + 1..).chain(known.range(..=*last)).find(|(_, one)| !one.is_costly && !one.is_zombie);
         let Some(pid) = next.map(|(pid, _)| *pid) else { return };
         let began = Instant::now();
         *last = pid;
         let is_read = read(&format!("/proc/{pid}/smaps_rollup"), buffer);
         let Some(process) = known.get_mut(&pid) else { return };
-        process.is_dear = began.elapsed() > DEAR;
-        // What is not counted again would be told of another time.
-        let is_kept = is_read && !process.is_dear;
+        process.is_costly = began.elapsed() > COSTLY;
+        // A value that is not renewed would become misleading.
+        let is_kept = is_read && !process.is_costly;
         process.memory.proportional = counted(buffer, "Pss").filter(|_| is_kept).map(Amount::kib);
         let (share, resident) = (process.memory.proportional, process.memory.resident);
         process.own_share = share.filter(|_| resident.0 > 0).map(|share| share.0 as f64 / resident.0 as f64);
     }
 
-    /// Those that are asked for their cgroup now: some each time, all in turn, so that it costs the same however many there are.
+    /// Some of the processes, in turn, whose cgroups are looked up in this round, so that the cost does not depend on
+    /// their number.
     pub fn some(&self, round: usize) -> impl Iterator<Item = u32> {
         let rounds = self.known.len().div_ceil(AT_ONCE).max(1);
         self.known.keys().copied().skip(round % rounds * AT_ONCE).take(AT_ONCE)
     }
 
-    /// The living, least memory first.
+    /// The living processes, those with the least memory first.
     pub fn living(&self) -> Vec<&Process> {
         let mut living: Vec<&Process> =
             self.known.values().filter(|process| !process.is_zombie && !process.is_leaving).collect();
@@ -243,24 +244,24 @@ impl Processes {
         living
     }
 
-    /// What all the living hold, each with its own share of what several have where that is known.
+    /// The memory of all living processes, with shared pages counted once where the PSS is known.
     pub fn held(&self) -> Amount {
         let living = self.known.values().filter(|process| !process.is_zombie && !process.is_leaving);
         let held = |process: &Process| process.memory.resident.0 as f64 * process.own_share.unwrap_or(1.0).min(1.0);
         Amount(living.map(held).sum::<f64>() as u64)
     }
 
-    /// Whether it is the one that the recording is of.
+    /// Whether `pid` is the process that is recorded.
     pub fn is_root(&self, pid: u32) -> bool {
         self.root == pid
     }
 
-    /// The one with this number, if it is of the job.
+    /// The process `pid`, if it belongs to the job.
     pub fn get(&self, pid: u32) -> Option<&Process> {
         self.known.get(&pid)
     }
 
-    /// The dead whose parents have not taken note of them and whose ends were not told; now they are.
+    /// Zombies whose ends were not reported yet; marks them as reported.
     pub fn newly_dead(&mut self) -> Vec<Process> {
         let dead = self.known.values_mut().filter(|process| process.is_zombie && !process.is_told);
         dead.map(|process| {
@@ -270,7 +271,7 @@ impl Processes {
         .collect()
     }
 
-    /// A line for each, as a record has it.
+    /// The lines of a record, one per process.
     pub fn lines(&self) -> Vec<String> {
         let living = self.living();
         let (unnamed, named) = living.split_at(living.len().saturating_sub(MOST_NAMED));
@@ -295,19 +296,20 @@ impl Process {
             is_told: false,
             is_leaving: false,
             is_zombie: false,
-            is_dear: false,
+            is_costly: false,
         }
     }
 
-    /// The same, as it ended.
+    /// The process with the given exit.
     pub fn ended(self, exit: Exit) -> Process {
         Process { exit: Some(exit), ..self }
     }
 
-    /// Asks for its rank, which it may have been given when it became another program.
+    /// Looks up the rank, which may be new after the process executed another program.
     ///
-    /// The kernel names a new program before it shows its arguments and environment (`begin_new_exec` and `create_elf_tables` of
-    /// Linux), and a child has its parent's until it is another program: so they are asked until they stay.
+    /// Linux changes the name on exec before the arguments and environment (`begin_new_exec`, then
+    /// `create_elf_tables`), and until its own exec a child shows its parent's. So both are read until they stay the
+    /// same.
     fn identify(&mut self) {
         let of = |file: &str| fs::read(format!("/proc/{}/{file}", self.pid)).unwrap_or_default();
         let (environment, line) = (of("environ"), of("cmdline"));
@@ -323,12 +325,12 @@ impl Process {
     }
 }
 
-/// The command line of a process, word for word.
+/// The command line of a process.
 pub(super) fn command(pid: u32) -> Vec<String> {
     words(&fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default())
 }
 
-/// The words of a command line as the kernel shows it.
+/// The words in the contents of `/proc/PID/cmdline`.
 fn words(line: &[u8]) -> Vec<String> {
     let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
@@ -354,16 +356,16 @@ impl fmt::Display for Memory {
     }
 }
 
-/// The flag of a process that is being torn down.
+/// `PF_EXITING`: the process is exiting.
 const EXITING: u32 = 0x4;
 
-/// What `/proc/PID/stat` says.
+/// Fields of `/proc/PID/stat`.
 struct Stat {
     parent: u32,
     group: u32,
     is_leaving: bool,
     is_dead: bool,
-    /// Of one that is dead.
+    /// The exit status of a zombie.
     exit: Option<i32>,
 }
 
@@ -372,12 +374,12 @@ impl Stat {
         if !read(&format!("/proc/{pid}/stat"), buffer) {
             return None;
         }
-        // The name may hold anything, brackets and blanks too.
+        // The name may contain anything, even parentheses and blanks.
         let (_, fields) = buffer.rsplit_once(") ")?;
         let mut fields = fields.split_ascii_whitespace();
         let state = fields.next()?;
         let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-        // Behind the session and two fields of the terminal.
+        // After the session and two fields about the terminal.
         let flags: u32 = fields.nth(3)?.parse().ok()?;
         let is_leaving = flags & EXITING != 0;
         let exit = fields.last().and_then(|status| status.parse().ok()).filter(|_| state == "Z");
@@ -386,7 +388,7 @@ impl Stat {
     }
 }
 
-/// Whether a process of this group lives.
+/// Whether a process of this group is alive.
 pub(super) fn is_any_in(group: u32) -> bool {
     let mut buffer = String::new();
     let mut of_group =
@@ -394,7 +396,7 @@ pub(super) fn is_any_in(group: u32) -> bool {
     of_group.any(|stat| !stat.is_dead)
 }
 
-/// The numbers of all processes, in order.
+/// All process ids in ascending order.
 fn listed() -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
     let mut pids: Vec<u32> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
@@ -402,13 +404,13 @@ fn listed() -> Vec<u32> {
     pids
 }
 
-/// Reads the file into `buffer`; whether that could be done.
+/// Reads a file into `buffer`; returns whether that succeeded.
 fn read(path: &str, buffer: &mut String) -> bool {
     buffer.clear();
     File::open(path).and_then(|mut file| file.read_to_string(buffer)).is_ok()
 }
 
-/// A name without what would part the words of a record.
+/// A name without the separators of a record.
 fn plain(name: &str) -> String {
     name.chars().map(|c| if c.is_whitespace() || c.is_control() || c == ':' { '_' } else { c }).collect()
 }
@@ -425,7 +427,7 @@ mod tests {
         let changes = processes.look();
         assert!(changes.begun.contains(&pid) && changes.begun.contains(&std::process::id()));
         let known = |processes: &Processes| processes.known.get(&pid).cloned().ok_or("it is not known");
-        // It may not have become `sleep` yet, or not show its environment.
+        // It may not have executed `sleep` yet, or not show its environment yet.
         while !known(&processes)?.is_settled || known(&processes)?.name != "sleep" {
             processes.look();
         }

@@ -1,8 +1,8 @@
-//! The file of a record: a head, a ring of the last samples, and a history of older ones.
+//! The file of a record: a head, a ring of recent samples, and a ring of older ones.
 //!
-//! Each line is a slot of its own, so that whoever kills the recorder leaves whole lines; what a line says is in the file as soon as the
-//! one call that writes it returns. Before the ring overwrites a sample, one a minute moves into the history behind it, which is a ring
-//! too. So the file keeps the last minutes whole and hours in outline, and its size is bounded.
+//! Each line is a slot of fixed size, so that killing the recorder leaves whole lines; a line is in the file as soon as
+//! the single call that writes it returns. Before a sample is overwritten in the first ring, one sample a minute is
+//! copied into the second. So the file has the last minutes completely and hours in outline, and its size is bounded.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -14,12 +14,12 @@ use jiff::Timestamp;
 
 use crate::source::record::{self, SLOT};
 
-/// One sample of so many seconds moves into the history.
+/// One sample per this many seconds is copied into the history.
 const HISTORY_SECONDS: i64 = 60;
-/// A ring of fewer lines has no room for a sample of a large job.
+/// The fewest lines of a ring: with less it could not hold a sample of a large job.
 const FEWEST: u64 = 256;
 
-/// See the module.
+/// The file of a record, open for writing.
 pub(super) struct Ring {
     file: File,
     host: String,
@@ -27,30 +27,30 @@ pub(super) struct Ring {
     next: u64,
     recent: Region,
     history: Region,
-    /// The samples in the ring, oldest first.
+    /// The samples in the ring of recent ones, oldest first.
     samples: VecDeque<Kept>,
-    /// When the last sample in the history was taken.
+    /// When the last sample in the history was taken, in seconds since 1970.
     moved: Option<i64>,
 }
 
-/// Lines of the file that are written one behind the other, and from the beginning again.
+/// A ring of lines in the file.
 struct Region {
     first: u64,
     lines: u64,
     next: u64,
 }
 
-/// A sample in the ring.
+/// A sample in the ring of recent ones.
 struct Kept {
-    /// Of how many lines.
+    /// The number of its lines.
     lines: u64,
     seconds: i64,
-    /// Whether it tells of a kill or an end.
+    /// Whether it reports a kill or an end.
     is_telling: bool,
 }
 
 impl Ring {
-    /// Makes the file at `path`, of at most so many bytes, beginning with `head`.
+    /// Creates the file at `path` with at most `size` bytes, beginning with `head`.
     pub fn create(path: &Path, size: u64, host: &str, now: Timestamp, head: &[String]) -> io::Result<Ring> {
         let file = OpenOptions::new().write(true).read(true).create(true).truncate(true).open(path)?;
         let time = stamp(now);
@@ -72,7 +72,7 @@ impl Ring {
         Ok(Ring { file, host, next: heading, recent, history, samples, moved: None })
     }
 
-    /// Writes the lines of a sample; `is_telling` ones stay longest.
+    /// Writes the lines of a sample. Samples that are `is_telling` are always copied into the history.
     pub fn write(&mut self, now: Timestamp, lines: &[String], is_telling: bool) -> io::Result<()> {
         let lines = &lines[..lines.len().min(self.recent.lines as usize)];
         self.make_room(lines.len() as u64)?;
@@ -85,7 +85,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Forgets the oldest samples until so many lines are free; what is worth it moves into the history.
+    /// Drops the oldest samples until `wanted` lines are free, copying some into the history.
     fn make_room(&mut self, wanted: u64) -> io::Result<()> {
         let mut used: u64 = self.samples.iter().map(|sample| sample.lines).sum();
         while used + wanted > self.recent.lines
@@ -106,7 +106,7 @@ impl Ring {
 }
 
 impl Region {
-    /// Writes whole slots behind the last ones.
+    /// Writes whole slots after the last ones.
     fn write(&mut self, file: &File, slots: &[u8]) -> io::Result<()> {
         let lines = (slots.len() / SLOT) as u64;
         let until_end = (self.lines - self.next).min(lines);
@@ -119,7 +119,7 @@ impl Region {
         Ok(())
     }
 
-    /// So many slots, the first of which was written `back` slots ago.
+    /// Reads `lines` slots, the first of which was written `back` slots ago.
     fn read(&self, file: &File, back: u64, lines: u64) -> io::Result<Vec<u8>> {
         let mut slots = vec![0; lines as usize * SLOT];
         let first = (self.next + self.lines - back) % self.lines;
@@ -134,7 +134,7 @@ impl Region {
     }
 }
 
-/// A moment as the record writes it.
+/// The time format of a record.
 fn stamp(now: Timestamp) -> String {
     now.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
@@ -165,10 +165,10 @@ mod tests {
         let seconds: Vec<u64> =
             text.iter().filter_map(|line| line.split("sample ").nth(1)?.split(' ').next()?.parse().ok()).collect();
         assert!(seconds.is_sorted(), "{seconds:?}");
-        // The last 85 samples have three lines each.
+        // The last 85 samples with three lines each.
         assert_eq!(&seconds[seconds.len() - 255..], (1915..2000).flat_map(|s| [s; 3]).collect::<Vec<u64>>());
         assert!(seconds.contains(&7), "what tells of a kill stays");
-        // Of the sample before them one line is left.
+        // One line of the sample before them is left.
         let older: Vec<u64> = seconds.iter().copied().filter(|second| *second < 1914 && *second != 7).collect();
         assert!(older.windows(2).all(|pair| pair[0] == pair[1] || pair[1] - pair[0] == 60), "{older:?}");
         assert!(older.len() > 60);

@@ -1,33 +1,33 @@
-//! A look at everything, and the lines that tell of it.
+//! One sample of everything that is observed, and its lines in the record.
 
 use super::amount::Amount;
 use super::cgroup::{Cgroups, Limit};
 use super::gpu::{Gpu, Gpus};
 use super::machine::Machine;
-use super::pace::Room;
+use super::pace::Headroom;
 use super::processes::{Changes, Processes};
 use super::session::Peak;
 
-/// Whoever watches a job.
+/// Observes a job.
 pub(super) struct Watcher {
     pub processes: Processes,
     pub cgroups: Cgroups,
     gpus: Gpus,
-    /// How often it looked.
+    /// The number of samples so far.
     round: usize,
-    /// When it began.
+    /// The machine before the job began.
     pub first: Machine,
     pub machine: Machine,
-    /// The least share of the machine's memory that was available in each of the last samples.
+    /// The fraction of the machine's memory that was available in each recent sample.
     least: std::collections::VecDeque<f64>,
-    /// The most memory that the job took so far.
+    /// The most memory that the job used so far.
     pub peak: Peak,
 }
 
-/// As many samples tell whether memory was short when somebody was killed.
+/// The number of recent samples that tell whether memory was short before a kill.
 const RECENT: usize = 30;
 
-/// A look at everything.
+/// One sample.
 #[derive(Default)]
 pub(super) struct Sample {
     pub lines: Vec<String>,
@@ -35,7 +35,7 @@ pub(super) struct Sample {
 }
 
 impl Watcher {
-    /// Of the tree below `root`; `cgroups` were looked at before it began.
+    /// Observes the tree below `root`. `cgroups` and `first` were read before the job began.
     pub fn new(root: u32, cgroups: Cgroups, gpus: Gpus, first: Machine) -> Watcher {
         let processes = Processes::of(root);
         Watcher {
@@ -50,7 +50,7 @@ impl Watcher {
         }
     }
 
-    /// Looks.
+    /// Takes a sample.
     pub fn look(&mut self) -> Sample {
         let changes = self.processes.look();
         self.round += 1;
@@ -73,24 +73,24 @@ impl Watcher {
         Sample { lines, changes }
     }
 
-    /// The least share of the machine's memory that was available lately.
+    /// The smallest fraction of the machine's memory that was available lately.
     pub fn least_available(&self) -> Option<f64> {
         self.least.iter().copied().min_by(f64::total_cmp)
     }
 
-    /// What is left of each limit.
-    pub fn rooms(&self) -> Vec<Room> {
-        let machine = self.machine.available.map(|available| Room { of: "machine".to_owned(), bytes: available.0 });
+    /// The headroom of each limit.
+    pub fn rooms(&self) -> Vec<Headroom> {
+        let machine = self.machine.available.map(|available| Headroom { of: "machine".to_owned(), bytes: available.0 });
         let of_group = self.cgroups.all().filter_map(|level| match (level.last.limit?, level.last.current?) {
             (Limit::At(Amount(limit)), Amount(current)) => {
-                Some(Room { of: level.path.clone(), bytes: limit.saturating_sub(current) })
+                Some(Headroom { of: level.path.clone(), bytes: limit.saturating_sub(current) })
             }
             (Limit::None, _) => None,
         });
         machine.into_iter().chain(of_group).collect()
     }
 
-    /// What the job's own processes hold there; all that is held where the driver does not say by whom.
+    /// The memory of the job's processes on `gpu`; all that is used there if the driver does not list processes.
     fn held_on(&self, gpu: &Gpu) -> Amount {
         let own = gpu.processes.iter().filter(|(pid, _)| self.processes.get(*pid).is_some());
         if gpu.processes.is_empty() { gpu.used } else { Amount(own.map(|(_, held)| held.0).sum()) }

@@ -1,4 +1,4 @@
-//! A recording from its beginning to its end.
+//! A recording from beginning to end.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,7 +13,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use super::amount::Amount;
 use super::cgroup::Cgroups;
-use super::child::{self, Happening, StartError};
+use super::child::{self, ChildEvent, StartError};
 use super::gpu::Gpus;
 use super::kill;
 use super::log_keeper::LogKeeper;
@@ -29,51 +29,51 @@ use super::terminal::Foreground;
 
 /// What to record, and where.
 pub struct Plan<'p> {
-    /// Whose memory.
+    /// The command or process.
     pub subject: Subject,
-    /// The record's file, and how large it may get.
+    /// The file of the record, and its largest size in bytes.
     pub record: (PathBuf, u64),
-    /// How often to look.
+    /// The interval between samples.
     pub interval: Duration,
-    /// Who and where this is.
+    /// The host, the rank and the names of files.
     pub names: Names,
-    /// Masks secrets.
+    /// Masks secrets in command lines.
     pub mask: &'p dyn Fn(&str) -> String,
 }
 
-/// Whose memory is recorded.
+/// The command or process to record.
 pub enum Subject {
-    /// That of a command, which is started; what it prints goes into a file of at most so many bytes, if any.
+    /// A command to start. Its output goes into a log file of at most this many bytes, if one is given.
     Command(Vec<OsString>, Option<(PathBuf, u64)>),
-    /// That of a process which runs, and of those below it.
+    /// A running process and its descendants.
     Process(u32),
 }
 
-/// How a recording ended.
+/// The result of a recording.
 #[derive(Debug)]
-pub struct Ended {
-    /// The status with which the command ended; 128 + n by a signal; `None` of a process that is not our child.
+pub struct RecordingEnd {
+    /// The command's exit status, 128 + n for signal n; `None` for a process that is not our child.
     pub status: Option<u8>,
     /// What could not be recorded, and why.
     pub problems: Vec<String>,
-    /// The most memory that it took at one moment.
+    /// The most memory used at one moment.
     pub peak: Peak,
-    /// Whether somebody asked it to end, by a signal to the recorder.
+    /// Whether a signal to the recorder asked it to end.
     pub is_told_to_end: bool,
-    /// The group of its processes.
+    /// The process group of the command.
     pub group: u32,
 }
 
-/// The most memory that a job took, in bytes.
+/// The most memory that a job used, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Peak {
-    /// On the host, all its processes together, what several share counted once where that is known.
+    /// On the host, by all its processes together; shared memory is counted once where that is known.
     pub host: u64,
-    /// Its processes on the GPU where they held most; `None` where no GPU was seen.
+    /// On the GPU where its processes used most; `None` without a GPU.
     pub gpu: Option<u64>,
 }
 
-/// Asks what is left of a command's group to end, and ends it; whether nothing is left.
+/// Ends what is left of a command's process group, by SIGTERM and then SIGKILL; returns whether nothing is left.
 pub fn end_rest(group: u32) -> bool {
     let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) else { return false };
     for signal in [Signal::TERM, Signal::KILL] {
@@ -89,15 +89,15 @@ pub fn end_rest(group: u32) -> bool {
     false
 }
 
-/// What is asked to end is given so long for it.
+/// How long processes are given to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// As many of those who held memory before a kill are named.
+/// At most this many processes are listed as holding memory before a kill.
 const MOST_HELD: usize = 12;
 
-/// Records until the command, or the process, has ended.
-pub fn record(plan: Plan<'_>) -> Result<Ended, StartError> {
-    // Before anything can be killed.
+/// Records until the command or process has ended.
+pub fn record(plan: Plan<'_>) -> Result<RecordingEnd, StartError> {
+    // Read before anything can be killed.
     let (cgroups, first) = (Cgroups::here(), Machine::now());
     let mut problems = Vec::new();
     let job = match &plan.subject {
@@ -125,7 +125,7 @@ pub fn record(plan: Plan<'_>) -> Result<Ended, StartError> {
         Exit::Signal(signal) => 128 + signal,
         Exit::Status(status) => status,
     });
-    Ok(Ended {
+    Ok(RecordingEnd {
         status: status.map(|status| u8::try_from(status).unwrap_or(u8::MAX)),
         problems,
         peak,
@@ -134,12 +134,12 @@ pub fn record(plan: Plan<'_>) -> Result<Ended, StartError> {
     })
 }
 
-/// What is recorded, running.
+/// The running command or process.
 struct Job {
     pid: Pid,
-    /// Whether it is our child, of whose end we are told.
+    /// Whether it is our child, so that its exit is reported to us.
     is_ours: bool,
-    happenings: Receiver<Happening>,
+    events: Receiver<ChildEvent>,
     copying: Option<Copying>,
     foreground: Option<Foreground>,
 }
@@ -161,29 +161,29 @@ impl Job {
         let pid = child::start(command, ends)?;
         if let Some(foreground) = &foreground {
             foreground.give_to(pid);
-            // It may have asked for the terminal before it had it, and been stopped.
+            // It may have used the terminal too early and been stopped for that.
             signals::go_on(pid);
         }
         let mirror: Option<OwnedFd> = streams.as_ref().and_then(Streams::mirror);
         signals::pass_on(caught, held, pid, mirror)?;
-        let (tell, happenings) = mpsc::channel();
-        child::watch(pid, tell, |happening| happening)?;
+        let (tell, events) = mpsc::channel();
+        child::watch(pid, tell, |event| event)?;
         let copying = streams.map(Streams::copy).transpose()?;
-        Ok(Job { pid, is_ours: true, happenings, copying, foreground })
+        Ok(Job { pid, is_ours: true, events, copying, foreground })
     }
 
     fn attach(number: u32) -> Result<Job, StartError> {
         let none = || StartError::NoProcess(number);
         let pid = i32::try_from(number).ok().and_then(Pid::from_raw).ok_or_else(none)?;
         let process = pidfd_open(pid, PidfdFlags::empty()).map_err(|_| none())?;
-        let (tell, happenings) = mpsc::channel();
-        // Readable when the process has ended.
+        let (tell, events) = mpsc::channel();
+        // The pidfd becomes readable when the process has ended.
         std::thread::Builder::new().name("wait".to_owned()).spawn(move || {
             let mut ended = [rustix::event::PollFd::new(&process, rustix::event::PollFlags::IN)];
             while rustix::event::poll(&mut ended, None) == Err(rustix::io::Errno::INTR) {}
             drop(tell);
         })?;
-        Ok(Job { pid, is_ours: false, happenings, copying: None, foreground: None })
+        Ok(Job { pid, is_ours: false, events, copying: None, foreground: None })
     }
 }
 
@@ -192,13 +192,13 @@ struct Recorder<'p> {
     watcher: Watcher,
     ring: Option<Ring>,
     problems: Vec<String>,
-    /// What `/dev/shm` held a sample ago.
+    /// The state of `/dev/shm` at the previous sample.
     shared: Option<Space>,
     is_ours: bool,
 }
 
 impl Recorder<'_> {
-    /// Samples until the end; how the command ended, where that is told.
+    /// Takes samples until the end; returns how the command ended, if that is known.
     fn run(&mut self, job: &Job, interval: Duration) -> Option<Exit> {
         let mut pace = Pace::new(interval);
         let began = Instant::now();
@@ -221,15 +221,15 @@ impl Recorder<'_> {
         exit
     }
 
-    /// Waits for the next sample, or the end.
+    /// Waits until the next sample is due or the job has ended.
     fn wait(&self, job: &Job, wait: Duration) -> Next {
         let until = Instant::now() + wait;
         loop {
-            match job.happenings.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            match job.events.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Err(RecvTimeoutError::Timeout) => return Next::Sample,
                 Err(RecvTimeoutError::Disconnected) => return Next::End(None),
-                Ok(Happening::Ended(exit)) => return Next::End(Some(exit)),
-                Ok(Happening::Stopped) => {
+                Ok(ChildEvent::Ended(exit)) => return Next::End(Some(exit)),
+                Ok(ChildEvent::Stopped) => {
                     if let Some(foreground) = &job.foreground {
                         foreground.take_back();
                         signals::stop_here();
@@ -241,7 +241,8 @@ impl Recorder<'_> {
         }
     }
 
-    /// Looks, and writes what there is and what happened; `ended` is the process that the recording is of.
+    /// Takes a sample and writes it, with the events since the last. `ended` is set for the last sample: the recorded
+    /// process and its exit.
     fn sample(&mut self, ended: Option<(u32, Option<Exit>)>) {
         let root = ended.and_then(|(pid, exit)| Some((self.watcher.processes.get(pid)?.clone(), exit)));
         let mut held: Vec<Process> =
@@ -250,7 +251,7 @@ impl Recorder<'_> {
         let Sample { mut lines, changes } = self.watcher.look();
         let mut dead = self.watcher.processes.newly_dead();
         if self.is_ours {
-            // Of our own child we are told.
+            // The exit of our own child comes from `waitpid`.
             dead.retain(|process| ended.is_none_or(|(pid, _)| process.pid != pid) && !self.is_root(process));
         }
         for process in changes.begun.iter().filter_map(|pid| self.watcher.processes.get(*pid)) {
@@ -258,7 +259,7 @@ impl Recorder<'_> {
             lines.push(format!("started: {process}: {}", (self.mask)(&command)));
             lines.extend(limits(process.pid).map(|limit| format!("limit of {process}: {limit}")));
         }
-        let mut telling = kill::counted(&self.watcher.cgroups, &self.watcher.machine, self.watcher.least_available());
+        let mut telling = kill::new_kills(&self.watcher.cgroups, &self.watcher.machine, self.watcher.least_available());
         if !telling.is_empty() {
             telling
                 .extend(held.iter().map(|process| format!("held before: {process}: rss {}", process.memory.resident)));
@@ -270,7 +271,7 @@ impl Recorder<'_> {
         }
         let known = |pid: u32| root.as_ref().is_some_and(|root| root.pid == pid);
         for process in changes.gone.iter().filter(|process| !process.is_told && !known(process.pid)) {
-            // Our own child's end is told once it is known.
+            // The end of our own child is reported once its exit is known.
             if !self.is_ours || !self.is_root(process) {
                 telling.push(format!("gone: {process}: how it ended was not seen, last {}", process.memory));
             }
@@ -285,7 +286,7 @@ impl Recorder<'_> {
         self.watcher.processes.is_root(process.pid)
     }
 
-    /// That `process` ended, how, and what that proves.
+    /// The line that reports the end of `process` and what it proves.
     fn ending(&self, process: &Process, is_counted: bool) -> String {
         let Watcher { cgroups, machine, first, .. } = &self.watcher;
         let how = match process.exit {
@@ -321,20 +322,20 @@ impl Recorder<'_> {
     fn write(&mut self, lines: &[String], is_telling: bool) {
         let Some(ring) = self.ring.as_mut().filter(|_| !lines.is_empty()) else { return };
         if let Err(error) = ring.write(Timestamp::now(), lines, is_telling) {
-            // A full disk costs the record, never the job.
+            // A full disk costs the record but does not disturb the job.
             self.problems.push(format!("the record ends early: {error}"));
             self.ring = None;
         }
     }
 }
 
-/// What to do next.
+/// What to do after waiting.
 enum Next {
     Sample,
     End(Option<Exit>),
 }
 
-/// How much a process may take by its own limits, where it has some.
+/// The memory limits (rlimits) of a process, if it has any.
 fn limits(pid: u32) -> impl Iterator<Item = String> {
     let text = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default();
     let limit = move |(name, label): (&str, &str)| {
@@ -346,7 +347,7 @@ fn limits(pid: u32) -> impl Iterator<Item = String> {
         .filter_map(limit)
 }
 
-/// What stands at the beginning of a record: what it is of, and what can be observed.
+/// The head of a record: the command, and what can be observed.
 fn head(plan: &Plan<'_>, pid: u32, watcher: &Watcher) -> Vec<String> {
     let command = match &plan.subject {
         Subject::Command(words, _) => {

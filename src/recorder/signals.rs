@@ -1,4 +1,4 @@
-//! Signals that are meant for the command.
+//! Passes signals on to the command.
 
 use std::fs;
 use std::io;
@@ -15,10 +15,10 @@ use super::streams::resized;
 
 const PASSED_ON: [i32; 9] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT];
 
-/// Those that end who does not catch them.
+/// Signals whose default action ends a process.
 const ENDS: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
 
-/// Whom they are passed on to: the command that runs, or ran last.
+/// The receiver of signals: the current or last command.
 static COMMAND: Mutex<Option<Target>> = Mutex::new(None);
 
 pub(super) struct Target {
@@ -26,8 +26,8 @@ pub(super) struct Target {
     mirror: Option<OwnedFd>,
 }
 
-/// Catches them, once for all commands that are run one after another. Those that whoever started the recorder had it ignore (`nohup`) the
-/// command goes on to ignore.
+/// Catches signals, once for all commands that run one after another. A signal that the recorder was started to ignore
+/// (`nohup`) is left ignored, which the command inherits.
 pub(super) fn catch() -> io::Result<Option<Signals>> {
     static IS_CAUGHT: AtomicBool = AtomicBool::new(false);
     if IS_CAUGHT.swap(true, Ordering::SeqCst) {
@@ -39,24 +39,29 @@ pub(super) fn catch() -> io::Result<Option<Signals>> {
     Signals::new(PASSED_ON.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0)).map(Some)
 }
 
-/// Keeps what is caught until there is a command to pass it on to.
-pub(super) fn hold() -> Held {
-    Held(target())
+/// Delays caught signals until there is a command to pass them on to.
+pub(super) fn hold() -> HeldSignals {
+    HeldSignals(target())
 }
 
-/// See [`hold`].
-pub(super) struct Held(MutexGuard<'static, Option<Target>>);
+/// The guard that [`hold`] returns.
+pub(super) struct HeldSignals(MutexGuard<'static, Option<Target>>);
 
-/// Whether somebody asked the command to end.
+/// Whether a signal asked the command to end.
 pub(super) fn is_told_to_end() -> bool {
     IS_TOLD_TO_END.load(Ordering::SeqCst)
 }
 
 static IS_TOLD_TO_END: AtomicBool = AtomicBool::new(false);
 
-/// Passes all that are `caught`, from now on and from before, to the command's group.
-pub(super) fn pass_on(caught: Option<Signals>, held: Held, group: Pid, mirror: Option<OwnedFd>) -> io::Result<()> {
-    let Held(mut target) = held;
+/// Passes all `caught` signals, including earlier ones, on to the command's group.
+pub(super) fn pass_on(
+    caught: Option<Signals>,
+    held: HeldSignals,
+    group: Pid,
+    mirror: Option<OwnedFd>,
+) -> io::Result<()> {
+    let HeldSignals(mut target) = held;
     *target = Some(Target { group, mirror });
     drop(target);
     let Some(mut caught) = caught else { return Ok(()) };
@@ -75,7 +80,7 @@ fn pass(signal: i32) {
     }
     if let Some(signal) = Signal::from_named_raw(signal) {
         let is_gone = kill_process_group(*group, signal).is_err();
-        // What is left to do then is the recorder's own.
+        // The command is gone, so the signal is meant for the recorder itself.
         if is_gone && ENDS.contains(&signal.as_raw()) {
             let _ = signal_hook::low_level::emulate_default_handler(signal.as_raw());
         }
@@ -86,12 +91,12 @@ fn target() -> MutexGuard<'static, Option<Target>> {
     COMMAND.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Stops this process as the command was stopped, until somebody lets it go on.
+/// Stops this process, as the command was, until it is continued.
 pub(super) fn stop_here() {
     let _ = kill_process(rustix::process::getpid(), Signal::STOP);
 }
 
-/// Lets the command go on.
+/// Continues the command.
 pub(super) fn go_on(group: Pid) {
     let _ = kill_process_group(group, Signal::CONT);
 }

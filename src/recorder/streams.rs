@@ -1,4 +1,4 @@
-//! What the command prints: byte by byte to where it would have gone, and into the log.
+//! The command's output: copied unchanged to where it would have gone, and into the log.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write};
@@ -13,51 +13,51 @@ use std::time::Duration;
 use super::log_keeper::LogKeeper;
 use super::terminal::{Mirror, resize};
 
-/// As much is read at once; pipes are made as large.
+/// The size of pipes and buffers in bytes.
 const AT_ONCE: usize = 1 << 20;
-/// A process that the command left behind may hold a stream open: who prints nothing for so long is not waited for.
+/// A process that the command left behind may hold a stream open; after this long without output it is not waited for.
 const SILENCE: Duration = Duration::from_millis(300);
 
-/// The command's ends of the streams, to be given away when it is started.
+/// The command's ends of its output streams.
 pub(super) struct CommandsEnds {
     pub out: Stdio,
     pub error: Stdio,
 }
 
-/// Our ends, from which threads read.
+/// The recorder's ends, which threads read.
 pub(super) struct Streams {
     log: Arc<Mutex<LogKeeper>>,
     sources: Vec<Source>,
     mirror: Option<OwnedFd>,
 }
 
-/// One stream: where its bytes come from and where they go.
+/// One stream: its source and its destination.
 struct Source {
     from: File,
     to: OwnedFd,
 }
 
-/// The streams, being copied.
+/// The running copies.
 pub(super) struct Copying {
     log: Arc<Mutex<LogKeeper>>,
     progress: Arc<Progress>,
     ended: Receiver<()>,
 }
 
-/// How far the copying is.
+/// The progress of all copies.
 #[derive(Default)]
 struct Progress {
     bytes: AtomicU64,
-    /// Threads with bytes in hand, which whoever takes them may keep waiting.
+    /// Threads that have read bytes and may be blocked writing them.
     busy: AtomicUsize,
 }
 
 impl Streams {
-    /// Makes them: a terminal of its own for what would go to a terminal, a pipe for the rest.
+    /// Creates the streams: a pseudoterminal for output that goes to a terminal, a pipe for other output.
     pub fn open(log: LogKeeper) -> io::Result<(Streams, CommandsEnds)> {
         let (out, error) = (io::stdout(), io::stderr());
         let is_terminal = (out.is_terminal(), error.is_terminal());
-        // Where none can be had, as without /dev/pts, the command prints into pipes.
+        // If none is available, as without /dev/pts, pipes are used instead.
         let mirror = (is_terminal.0 || is_terminal.1).then(|| Mirror::open().ok()).flatten();
         let mut streams = Streams { log: Arc::new(Mutex::new(log)), sources: Vec::new(), mirror: None };
         let users = if is_terminal.0 { out.as_fd() } else { error.as_fd() };
@@ -70,7 +70,7 @@ impl Streams {
             Some(mirror) => Ok::<Stdio, io::Error>(mirror.its.try_clone()?.into()),
             None => {
                 let (from, its) = io::pipe()?;
-                // A smaller pipe is no fault: it is only emptied oftener.
+                // A smaller pipe works as well; it only has to be emptied more often.
                 let _ = rustix::pipe::fcntl_setpipe_size(&from, AT_ONCE);
                 streams.sources.push(Source { from: File::from(OwnedFd::from(from)), to: to? });
                 Ok(its.into())
@@ -83,12 +83,12 @@ impl Streams {
         Ok((streams, ends))
     }
 
-    /// The terminal of our own, where there is one.
+    /// The recorder's end of the pseudoterminal, if there is one.
     pub fn mirror(&self) -> Option<OwnedFd> {
         self.mirror.as_ref().and_then(|mirror| mirror.try_clone().ok())
     }
 
-    /// Begins to copy.
+    /// Starts copying.
     pub fn copy(self) -> io::Result<Copying> {
         let (done, ended) = mpsc::channel();
         let progress = Arc::new(Progress::default());
@@ -103,7 +103,7 @@ impl Streams {
     }
 }
 
-/// Copies until the stream ends, or nobody takes what comes.
+/// Copies until the stream ends or its destination is closed.
 fn copy(source: Source, log: &Mutex<LogKeeper>, progress: &Progress) {
     let Source { mut from, to } = source;
     let mut to = File::from(to);
@@ -112,11 +112,12 @@ fn copy(source: Source, log: &Mutex<LogKeeper>, progress: &Progress) {
         let length = match from.read(&mut buffer) {
             Ok(length) => length,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            // A terminal says so that nobody has it open any more.
+            // A pseudoterminal reports an error once nobody has it open any more.
             Err(_) => 0,
         };
         progress.busy.fetch_add(1, Ordering::SeqCst);
-        // Who reads what the command prints has gone: when our end is closed, the command learns of it as it would have.
+        // The destination was closed. Returning closes our end, so that the command notices as it would without the
+        // recorder.
         if length == 0 || write(&mut to, &buffer[..length]).is_err() {
             progress.busy.fetch_sub(1, Ordering::SeqCst);
             return;
@@ -127,7 +128,7 @@ fn copy(source: Source, log: &Mutex<LogKeeper>, progress: &Progress) {
     }
 }
 
-/// Writes all, also where whoever shares the stream made it non-blocking.
+/// Writes all bytes, also to a stream that another process made non-blocking.
 fn write(to: &mut File, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match to.write(bytes) {
@@ -142,11 +143,11 @@ fn write(to: &mut File, mut bytes: &[u8]) -> io::Result<()> {
 }
 
 impl Copying {
-    /// Waits until all is copied that the command printed; what went wrong with the log.
+    /// Waits until all output of the command is copied; returns an error of the log.
     pub fn finish(self) -> io::Result<()> {
         let bytes = || self.progress.bytes.load(Ordering::SeqCst);
         let mut before = bytes();
-        // All have ended when nobody is left who could say so.
+        // The channel is disconnected when all threads have ended.
         while self.ended.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
             let now = bytes();
             if now == before && self.progress.busy.load(Ordering::SeqCst) == 0 {
@@ -158,7 +159,7 @@ impl Copying {
     }
 }
 
-/// The user's terminal has another size.
+/// Adopts a new size of the user's terminal.
 pub(super) fn resized(mirror: Option<&OwnedFd>) {
     mirror.into_iter().for_each(resize);
 }

@@ -1,4 +1,4 @@
-//! The terminal: whose group has it, and one of our own for what the command prints.
+//! The terminal: which process group is in the foreground, and a pseudoterminal for the command's output.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _};
@@ -10,29 +10,30 @@ use rustix::process::{Pid, getpgrp};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{OptionalActions, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr, tcsetpgrp, tcsetwinsize};
 
-/// The terminal that standard input is, where this process's group has it.
+/// The terminal on standard input, if this process is in its foreground.
 pub(super) struct Foreground {
     terminal: OwnedFd,
 }
 
 impl Foreground {
-    /// `None` where there is no terminal, or another group has it.
+    /// `None` without a terminal or if another process group is in the foreground.
     pub fn ours() -> Option<Foreground> {
         let terminal = io::stdin().as_fd().try_clone_to_owned().ok()?;
         (tcgetpgrp(&terminal).ok()? == getpgrp()).then_some(Foreground { terminal })
     }
 
-    /// Gives it to the command's group.
+    /// Puts the command's group into the foreground.
     pub fn give_to(&self, group: Pid) {
         self.set(group);
     }
 
-    /// Takes it back, so that whoever started the recorder can read from it.
+    /// Puts this process's group into the foreground again, so that its parent can read the terminal.
     pub fn take_back(&self) {
         self.set(getpgrp());
     }
 
-    /// Who does not have the terminal is stopped for taking it, unless that signal is blocked. A terminal that is gone is nobody's.
+    /// A background process that changes the foreground group is stopped by SIGTTOU unless that is blocked. An error
+    /// means that the terminal is gone.
     fn set(&self, group: Pid) {
         let stop = SigSet::from(Signal::SIGTTOU);
         if stop.thread_block().is_ok() {
@@ -42,14 +43,15 @@ impl Foreground {
     }
 }
 
-/// A terminal of our own, through which the command prints as if to the user's.
+/// A pseudoterminal for the command's output.
 pub(super) struct Mirror {
     pub ours: File,
     pub its: OwnedFd,
 }
 
 impl Mirror {
-    /// As large as the user's; it changes no byte, since the user's own does what is to be done.
+    /// Opens one with the size of the user's terminal. It is raw, because the user's terminal already does all
+    /// processing.
     pub fn open() -> io::Result<Mirror> {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
         grantpt(&ours)?;
@@ -64,7 +66,7 @@ impl Mirror {
     }
 }
 
-/// Makes the terminal of our own as large as the user's.
+/// Gives the pseudoterminal the size of the user's terminal.
 pub(super) fn resize(ours: impl AsFd) {
     let (out, error) = (io::stdout(), io::stderr());
     let users = if out.is_terminal() { out.as_fd() } else { error.as_fd() };

@@ -1,7 +1,7 @@
-//! A history that a team's server keeps.
+//! A client of a team's server.
 //!
-//! In go what waits in the spool and questions of the command line; out come the server's answers. What the server did not acknowledge
-//! stays in the spool, and is brought again.
+//! In: what waits in the spool, and questions of the command line. Out: the server's answers. What the server did not
+//! acknowledge stays in the spool and is sent again.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::history::{
 };
 use crate::triage::{Client, HttpError, Patience};
 
-/// Whoever waits for an answer waits no longer than that, with all attempts.
+/// The most that a user waits for an answer, over all attempts.
 const PATIENCE: Patience = Patience {
     attempts: 3,
     first_wait: Duration::from_millis(500),
@@ -27,44 +27,44 @@ const PATIENCE: Patience = Patience {
     in_all: Duration::from_secs(20),
 };
 
-/// Under what an export says where the next one goes on.
-pub const NEXT: &str = "oomdoc-next";
-/// The status of what is no longer known.
+/// The header of an export that says where the next one continues.
+pub const NEXT_HEADER: &str = "oomdoc-next";
+/// The status of a mark whose changes are no longer known.
 const GONE: u16 = 410;
 /// Bytes of an export that are written at once.
 const PIECE: usize = 64 << 10;
-/// Incidents that are asked for at a time.
+/// Incidents per request.
 const AT_ONCE: usize = 100;
 
-/// Why the server did not answer as it should. [`RemoteError::advice`] says what to do.
+/// Why the server gave no answer. [`RemoteError::advice`] says what to do.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RemoteError {
     /// The token's file cannot be read.
     #[error("the token in {} cannot be read: {error}", .path.display())]
     Token {
-        /// The file.
+        /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// The server.
+    /// The request failed.
     #[error("the server {url}: {error}")]
     Http {
-        /// Its address.
+        /// The server's address.
         url: String,
         /// What went wrong.
         error: HttpError,
     },
-    /// It answered something else than it should.
+    /// The answer cannot be parsed.
     #[error("the server {url} answers what this oomdoc does not know: {error}")]
     Answer {
-        /// Its address.
+        /// The server's address.
         url: String,
-        /// What is odd.
+        /// What is wrong with it.
         error: serde_json::Error,
     },
-    /// What waits cannot be read.
+    /// The spool cannot be read.
     #[error(transparent)]
     History(#[from] HistoryError),
 }
@@ -99,7 +99,7 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// The one at `url`, which knows us by `token`.
+    /// The server at `url`, authenticating with `token`.
     pub fn new(url: &str, token: Option<&str>) -> Result<Remote, RemoteError> {
         let url = url.trim_end_matches('/').to_owned();
         let headers = token.map(|token| ("authorization", format!("Bearer {token}"))).into_iter().collect();
@@ -109,13 +109,13 @@ impl Remote {
         }
     }
 
-    /// The token in the file at `path`.
+    /// Reads the token in the file at `path`.
     pub fn token(path: &Path) -> Result<String, RemoteError> {
         let text = fs::read_to_string(path).map_err(|error| RemoteError::Token { path: path.to_owned(), error })?;
         Ok(text.trim().to_owned())
     }
 
-    /// Hands over what waits in the spool of `home`; how much that was.
+    /// Sends what waits in the spool of `home`; returns how much that was.
     pub fn hand_over(&self, home: &Path) -> Result<usize, RemoteError> {
         history::hand_over(home, |waiting| {
             let line = match waiting {
@@ -124,14 +124,14 @@ impl Remote {
             };
             match self.ask::<Value>(&Method::POST, "incidents", Some(&line)) {
                 Ok(_) => Ok(true),
-                // What it refuses for what stands in it, it will refuse again; the others must not wait for that.
+                // The server will always refuse this entry for its content; the others must not wait behind it.
                 Err(RemoteError::Http { error: HttpError::Refused(400 | 413 | 422), .. }) => Ok(false),
                 Err(error) => Err(error),
             }
         })
     }
 
-    /// The incidents that `query` asks for, without the first `skip`, `most` at most.
+    /// At most `most` incidents that match `query`, after skipping `skip`.
     pub fn search(&self, query: &str, order: Order, skip: usize, most: usize) -> Result<Page, RemoteError> {
         #[derive(Deserialize)]
         struct Part {
@@ -154,12 +154,12 @@ impl Remote {
         Ok(page)
     }
 
-    /// Counts what `query` asks for.
+    /// Counts the incidents that match `query`.
     pub fn stats(&self, query: &str) -> Result<Stats, RemoteError> {
         self.get(&format!("stats?q={}", escaped(query)))
     }
 
-    /// The incident `id`, and what was tried after it.
+    /// The incident `id` and its outcomes.
     pub fn show(&self, id: &str) -> Result<(Record, Vec<Outcome>), RemoteError> {
         #[derive(Deserialize)]
         struct Shown {
@@ -171,22 +171,22 @@ impl Remote {
         Ok((record, outcomes))
     }
 
-    /// The incidents most like `record`.
+    /// At most `most` incidents similar to `record`.
     pub fn similar(&self, record: &Record, most: usize) -> Result<Vec<Likeness>, RemoteError> {
         self.ask(&Method::POST, &format!("similar?limit={most}"), Some(&json!(record)))
     }
 
-    /// Keeps what was tried after an incident.
+    /// Records an outcome.
     pub fn resolve(&self, outcome: &Outcome) -> Result<(), RemoteError> {
         self.ask(&Method::POST, "incidents", Some(&json!({ "outcome": outcome }))).map(|_: Value| ())
     }
 
-    /// Keeps what the annotations of `record` say.
+    /// Records the annotations of `record`.
     pub fn annotate(&self, record: &Record) -> Result<(), RemoteError> {
         self.ask(&Method::POST, "incidents", Some(&json!({ "incident": record }))).map(|_: Value| ())
     }
 
-    /// Writes what `export` asks for to `out`: how many lines that were, and where the next export goes on.
+    /// Writes `export` to `out`; returns the number of lines and the mark where the next export continues.
     pub fn export(&self, export: &Export, out: &mut dyn Write) -> Result<(u64, Mark), RemoteError> {
         let format = match &export.format {
             Format::Lines => "format=jsonl".to_owned(),
@@ -198,9 +198,9 @@ impl Remote {
             error => RemoteError::Http { url: self.url.clone(), error },
         };
         let mut sent = self.client.download(&asked, u64::MAX).map_err(failed)?;
-        // One that does not say so does not know what was asked for, either, and sends everything as lines.
-        let next = sent.header(NEXT).and_then(|next| next.parse().ok());
-        let next = next.ok_or_else(|| failed(HttpError::Answer(format!("it does not say `{NEXT}`"))))?;
+        // An older server does not send the header; it would not know `since` and `format` either and sends everything.
+        let next = sent.header(NEXT_HEADER).and_then(|next| next.parse().ok());
+        let next = next.ok_or_else(|| failed(HttpError::Answer(format!("it does not say `{NEXT_HEADER}`"))))?;
         let (mut piece, mut lines) = (vec![0; PIECE], 0);
         loop {
             let read = sent.read(&mut piece).map_err(|error| failed(HttpError::Unavailable(error.to_string())))?;
@@ -216,7 +216,7 @@ impl Remote {
         self.ask(&Method::GET, path, None)
     }
 
-    /// All that is asked may be asked twice: what is known already is known still.
+    /// Retries are safe: every request may be repeated without a further effect.
     fn ask<T: DeserializeOwned>(&self, method: &Method, path: &str, body: Option<&Value>) -> Result<T, RemoteError> {
         let url = || self.url.clone();
         let answer = self
@@ -227,13 +227,13 @@ impl Remote {
     }
 }
 
-/// `text` as a part of an address.
+/// Percent-encodes `text` for a URL.
 fn escaped(text: &str) -> String {
     use std::fmt::Write as _;
     text.bytes().fold(String::new(), |mut escaped, byte| {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => escaped.push(byte.into()),
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             _ => drop(write!(escaped, "%{byte:02X}")),
         }
         escaped

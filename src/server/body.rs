@@ -1,4 +1,4 @@
-//! A body that arrives, for who reads it as a file.
+//! A request's body as blocking readers, while it still arrives.
 
 use std::fmt::Display;
 use std::io::{self, Read};
@@ -11,10 +11,10 @@ use tokio::sync::mpsc;
 
 use super::problem::Problem;
 
-/// Pieces of a body that wait to be read.
+/// Chunks of a body that may wait to be read.
 const AHEAD: usize = 16;
 
-/// `body` of which each piece comes within `idle`, and an error where one does not: who sends letter by letter holds no place for ever.
+/// `body`, which fails if no chunk arrives within `idle`: a client that trickles bytes cannot hold a place for ever.
 pub fn steady(body: Body, idle: Duration) -> Body {
     let pieces = Box::pin(body.into_data_stream());
     Body::from_stream(stream::unfold(Some(pieces), move |pieces| async move {
@@ -27,7 +27,7 @@ pub fn steady(body: Body, idle: Duration) -> Body {
     }))
 }
 
-/// The end that reads. It blocks, and is for a thread that may wait.
+/// The reading end of a body. It blocks and belongs on a thread where that is allowed.
 pub struct BodyReader {
     receive: mpsc::Receiver<io::Result<Bytes>>,
     rest: Bytes,
@@ -47,7 +47,7 @@ impl Read for BodyReader {
     }
 }
 
-/// Files that stand one behind the other in what `reader` reads, by how many bytes each has. They are read in that order.
+/// Divides `reader` into consecutive files of the given sizes. They must be read in order.
 pub fn split(reader: BodyReader, sizes: &[u64]) -> Vec<Part> {
     let body = Arc::new(Mutex::new(Position { reader, at: 0 }));
     let mut from: u64 = 0;
@@ -60,14 +60,14 @@ pub fn split(reader: BodyReader, sizes: &[u64]) -> Vec<Part> {
     sizes.iter().map(part).collect()
 }
 
-/// One of several files in a body.
+/// One of the files of a body.
 pub struct Part {
     body: Arc<Mutex<Position>>,
     from: u64,
     to: u64,
 }
 
-/// How far a body was read.
+/// A body and how many bytes of it were read.
 struct Position {
     reader: BodyReader,
     at: u64,
@@ -76,7 +76,7 @@ struct Position {
 impl Read for Part {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut body = self.body.lock().unwrap_or_else(PoisonError::into_inner);
-        // What nobody wanted of the file before is passed over.
+        // Skips what was left unread of the files before.
         while body.at < self.from {
             let before = self.from - body.at;
             let passed = io::copy(&mut (&mut body.reader).take(before), &mut io::sink())?;
@@ -92,8 +92,8 @@ impl Read for Part {
     }
 }
 
-/// `pieces` of a body as a file, and what must be awaited for it to arrive: at most `most` bytes, of which the next comes within `idle`. Why it did
-/// not arrive whole, where it did not.
+/// A reader of `pieces`, and a future that feeds it and must be awaited: it fails if more than `most` bytes arrive or
+/// no chunk does within `idle`, and otherwise yields the number of bytes.
 pub fn reader<E: Display>(
     pieces: impl Stream<Item = Result<Bytes, E>>,
     most: u64,
@@ -109,7 +109,7 @@ pub fn reader<E: Display>(
                 Ok(Some(Ok(piece))) => {
                     arrived += piece.len() as u64;
                     if arrived <= most {
-                        // Nobody reads it any more: what was read is enough.
+                        // The reader was dropped: it has read enough.
                         if send.send(Ok(piece)).await.is_err() {
                             return Ok(arrived);
                         }
@@ -143,7 +143,7 @@ mod tests {
             for place in 0..5 {
                 let mut part = parts.next().ok_or(io::ErrorKind::UnexpectedEof)?;
                 let mut text = String::new();
-                // Of the second file nothing but its beginning is wanted.
+                // Only the first byte of the second file is read.
                 let most = if place == 1 { 1 } else { 100 };
                 (&mut part).take(most).read_to_string(&mut text)?;
                 read.push(text);

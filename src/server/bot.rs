@@ -1,4 +1,4 @@
-//! The bot within the server: its webhooks, its workers, and what it could not do.
+//! The bot within the server: webhooks in, work for the bot's threads out, and an interface for the work that failed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,58 +16,59 @@ use tokio::sync::Semaphore;
 use super::access::Scope;
 use super::keeper::KeeperError;
 use super::problem::Problem;
-use super::routes::{About, Answered, Route, Sent, describe};
+use super::routes::{Description, RequestBody, ResponseBody, Route, describe};
 use super::state::Server;
-use crate::bot::{Act, Bot, ForgeName, LONGEST_EVENT, Moment, QueueError, Receipt, Refusal, Services, Work};
+use crate::bot::{Bot, ForgeName, LONGEST_EVENT, Moment, QueueError, Receipt, Refusal, Services, StoreAction, Work};
 use crate::history::{self, HistoryError, Likeness, Outcome, Record};
 use crate::knowledge::{Knowledge, Language};
 use crate::model::Report;
 use crate::redact::Redactor;
 use crate::source::Input;
 
-/// Events that are read at a time, each within this.
+/// At most this many webhook bodies are read at a time, each within `WHOLE`.
 const READERS: usize = 4;
 const WHOLE: Duration = Duration::from_secs(30);
-/// Threads that answer: a long log holds up no comment.
+/// Threads that do the bot's work: while one reads a long log, another answers comments.
 const WORKERS: usize = 2;
 
-/// The bot, where one is set up.
+/// The bot, if one is configured.
 #[derive(Clone)]
-pub struct Answering(Option<Arc<Bot>>);
+pub struct BotHandle(Option<Arc<Bot>>);
 
-/// The bot's threads, until it is stopped. Whoever ends the process need not wait for them: what they were at is in the store.
-pub struct Workers {
-    answering: Answering,
+/// The bot's threads, until they are stopped. The process may end without waiting for them: unfinished work stays in
+/// the store.
+pub struct BotWorkers {
+    bot: BotHandle,
     stop: Arc<AtomicBool>,
 }
 
-impl Workers {
-    /// Sets up the bot that the server's configuration asks for.
-    pub fn start(server: &Arc<Server>) -> std::io::Result<Workers> {
+impl BotWorkers {
+    /// Starts the threads of the bot that the configuration describes, if any.
+    pub fn start(server: &Arc<Server>) -> std::io::Result<BotWorkers> {
         let bot = server.config.bot.clone();
-        let bot = bot.map(|config| Arc::new(Bot::new(config, Arc::new(Hands(Arc::clone(server))))));
+        let bot = bot.map(|config| Arc::new(Bot::new(config, Arc::new(ServerServices(Arc::clone(server))))));
         let stop = Arc::new(AtomicBool::new(false));
         for bot in bot.iter().flat_map(|bot| std::iter::repeat_n(bot, WORKERS)) {
             let (bot, stop) = (Arc::clone(bot), Arc::clone(&stop));
             std::thread::Builder::new().name("bot".to_owned()).spawn(move || bot.work(&stop))?;
         }
-        Ok(Workers { answering: Answering(bot), stop })
+        Ok(BotWorkers { bot: BotHandle(bot), stop })
     }
 
-    /// `router`, whose requests know of the bot.
+    /// Gives the handlers of `router` access to the bot.
     pub fn known_to(&self, router: Router) -> Router {
-        router.layer(Extension(self.answering.clone()))
+        router.layer(Extension(self.bot.clone()))
     }
 
-    /// Has it begin nothing more.
+    /// Makes the threads end once they have finished what they are doing.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.answering.0.iter().for_each(|bot| bot.ring());
+        self.bot.0.iter().for_each(|bot| bot.ring());
     }
 }
 
-impl Answering {
-    /// What `act` makes of the bot, on a thread that may wait.
+impl BotHandle {
+    /// Runs `act` on the bot, on a thread where blocking is allowed.
     async fn ask<T: Send + 'static>(self, act: impl FnOnce(&Bot) -> T + Send + 'static) -> Result<T, Problem> {
         let none = || Problem::not_found("no bot is set up here").advised("docs/bot.md says how it is set up");
         let bot = self.0.ok_or_else(none)?;
@@ -75,10 +76,10 @@ impl Answering {
     }
 }
 
-/// Its addresses.
+/// The webhooks, and the routes for failed work.
 pub fn routes() -> Vec<Route> {
     let hook = |path, to: MethodRouter<Arc<Server>>| {
-        // Forges have no token of ours: they sign.
+        // Forges have no token of this server; they sign their events instead.
         let to = to.layer(DefaultBodyLimit::max(LONGEST_EVENT));
         Route { path, method: Method::POST, need: None, about: None, to }
     };
@@ -86,7 +87,7 @@ pub fn routes() -> Vec<Route> {
         path,
         method,
         need: Some(Scope::Admin),
-        about: Some(About { summary, query: None, body: Sent::Nothing, answer }),
+        about: Some(Description { summary, query: None, body: RequestBody::Nothing, answer }),
         to,
     };
     vec![
@@ -96,43 +97,38 @@ pub fn routes() -> Vec<Route> {
             "/api/v1/dead",
             Method::GET,
             "What the bot could not do",
-            Answered::Json(describe::<Vec<Letter>>),
+            ResponseBody::Json(describe::<Vec<Letter>>),
             get(letters),
         ),
         dead(
             "/api/v1/dead/{id}/retry",
             Method::POST,
             "Have the bot try again what it could not do",
-            Answered::Nothing,
+            ResponseBody::Nothing,
             post(retry),
         ),
     ]
 }
 
-async fn github(answering: Extension<Answering>, headers: HeaderMap, body: Body) -> Result<StatusCode, Problem> {
-    receive(ForgeName::GitHub, answering.0, headers, body).await
+async fn github(bot: Extension<BotHandle>, headers: HeaderMap, body: Body) -> Result<StatusCode, Problem> {
+    receive(ForgeName::GitHub, bot.0, headers, body).await
 }
 
-async fn gitlab(answering: Extension<Answering>, headers: HeaderMap, body: Body) -> Result<StatusCode, Problem> {
-    receive(ForgeName::GitLab, answering.0, headers, body).await
+async fn gitlab(bot: Extension<BotHandle>, headers: HeaderMap, body: Body) -> Result<StatusCode, Problem> {
+    receive(ForgeName::GitLab, bot.0, headers, body).await
 }
 
-async fn receive(
-    forge: ForgeName,
-    answering: Answering,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<StatusCode, Problem> {
-    // Nobody knows yet who sends it: little of it is held, and nothing where nobody listens.
+async fn receive(forge: ForgeName, bot: BotHandle, headers: HeaderMap, body: Body) -> Result<StatusCode, Problem> {
+    // The sender is not known yet: hold few bodies in memory, and none where no bot is configured.
     static EVENTS: Semaphore = Semaphore::const_new(READERS);
     let signed = match forge {
         ForgeName::GitHub => "x-hub-signature-256",
         ForgeName::GitLab => "x-gitlab-token",
     };
-    if answering.0.is_some() && !headers.contains_key(signed) {
+    if bot.0.is_some() && !headers.contains_key(signed) {
         return Err(Problem::unauthorized("the event is not signed"));
     }
-    let body = match answering.0 {
+    let body = match bot.0 {
         Some(_) => {
             let _leave = EVENTS.acquire().await.map_err(|error| Problem::internal(&error))?;
             let read =
@@ -141,7 +137,7 @@ async fn receive(
         }
         None => Bytes::new(),
     };
-    match answering.ask(move |bot| bot.receive(forge, &headers, &body)).await? {
+    match bot.ask(move |bot| bot.receive(forge, &headers, &body)).await? {
         Ok(Receipt::Taken(1..)) => Ok(StatusCode::ACCEPTED),
         Ok(Receipt::Taken(0) | Receipt::Known | Receipt::Pong) => Ok(StatusCode::NO_CONTENT),
         Err(refusal) => Err(refusal.into()),
@@ -157,7 +153,7 @@ impl From<Refusal> for Problem {
             Refusal::Malformed(_) => Problem::bad_request(words),
             Refusal::TooLong => Problem::too_large(words),
             Refusal::Lacks(_) => Problem::unprocessable(words),
-            // What is not kept is not acknowledged; why is nobody else's business.
+            // Not kept, so not acknowledged. The reason goes to the log and not to a stranger.
             Refusal::NotKept(_) | Refusal::Secret(_) => {
                 tracing::error!(error = words, "an event was not taken");
                 Problem::unavailable("the event was not taken")
@@ -166,20 +162,20 @@ impl From<Refusal> for Problem {
     }
 }
 
-/// What could not be done.
+/// Work that the bot gave up.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Letter {
-    /// By what it is tried again.
+    /// The id by which it can be tried again.
     pub id: String,
     /// The project.
     pub project: String,
     /// What it is about: `job 123`, `comment 5`.
     pub about: String,
-    /// When it came, RFC 3339.
+    /// When the event arrived, RFC 3339.
     pub since: String,
     /// How often it was tried.
     pub attempts: u32,
-    /// Why it could not be done.
+    /// Why it failed the last time.
     pub error: Option<String>,
 }
 
@@ -197,31 +193,28 @@ impl Letter {
     }
 }
 
-/// What it could not do.
-pub async fn letters(Extension(answering): Extension<Answering>) -> Result<Json<Vec<Letter>>, Problem> {
-    let dead = answering.ask(Bot::dead).await?.map_err(|error| Problem::unavailable(error.to_string()))?;
+/// Work that the bot gave up.
+pub async fn letters(Extension(bot): Extension<BotHandle>) -> Result<Json<Vec<Letter>>, Problem> {
+    let dead = bot.ask(Bot::dead).await?.map_err(|error| Problem::unavailable(error.to_string()))?;
     Ok(Json(dead.into_iter().map(Letter::of).collect()))
 }
 
-/// Has it try again what it could not do.
-pub async fn retry(Extension(answering): Extension<Answering>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+/// Makes the bot try again work that it gave up.
+pub async fn retry(Extension(bot): Extension<BotHandle>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     let is_id = id.len() == 24 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     let asked = id.clone();
     let is_there = is_id
-        && answering
-            .ask(move |bot| bot.retry(&asked))
-            .await?
-            .map_err(|error| Problem::unavailable(error.to_string()))?;
+        && bot.ask(move |bot| bot.retry(&asked)).await?.map_err(|error| Problem::unavailable(error.to_string()))?;
     match is_there {
         true => Ok(StatusCode::ACCEPTED),
         false => Err(Problem::not_found(format!("there is no dead letter `{id}`"))),
     }
 }
 
-/// What the bot does with the server.
-struct Hands(Arc<Server>);
+/// What the bot uses of the server.
+struct ServerServices(Arc<Server>);
 
-impl Hands {
+impl ServerServices {
     fn history<T: Send + 'static>(
         &self,
         act: impl FnOnce(&mut crate::store::DiskStore) -> Result<T, HistoryError> + Send + 'static,
@@ -230,7 +223,7 @@ impl Hands {
     }
 }
 
-impl Services for Hands {
+impl Services for ServerServices {
     fn now(&self) -> Moment {
         jiff::Timestamp::now().as_millisecond()
     }
@@ -239,7 +232,7 @@ impl Services for Hands {
         self.0.config.language
     }
 
-    fn with_store(&self, act: Act) -> Result<(), QueueError> {
+    fn with_store(&self, act: StoreAction) -> Result<(), QueueError> {
         self.0.keeper.wait(move |store| act(store)).map_err(|error| match error {
             KeeperError::Stopped => QueueError::Closed,
             error => QueueError::Unavailable(error.to_string()),

@@ -9,25 +9,25 @@ use crate::knowledge::Language;
 /// How the server serves.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where it listens; only on this machine unless told.
+    /// The address that the server listens on; by default only this machine can reach it.
     pub listen: SocketAddr,
-    /// The address that people see, where a proxy stands before it: `https://oomdoc.example.org`.
+    /// The address that people use, where a proxy stands in front: `https://oomdoc.example.org`.
     pub public_url: Option<String>,
-    /// What somebody without a name may do.
+    /// What visitors without a name may do.
     pub anonymous: Anonymous,
-    /// Who may say in a header which person asks.
+    /// A proxy that may name the visitor in a header.
     pub proxy: Option<TrustedProxy>,
-    /// What the history is not to exceed.
+    /// Limits of the history's size and age.
     pub retention: Option<Retention>,
-    /// The language of those whose browser names none.
+    /// The language for browsers that ask for none of ours.
     pub language: Language,
-    /// What nobody may exceed.
+    /// Limits on requests and connections.
     pub limits: Limits,
-    /// Whom the bot listens to and tells, where there is one.
+    /// The bot's forges and chats, if there is a bot.
     pub bot: Option<BotConfig>,
 }
 
-/// What somebody without a name may do: never write.
+/// What visitors without a name may do: never write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Anonymous {
     /// Nothing.
@@ -37,33 +37,33 @@ pub enum Anonymous {
     Read,
 }
 
-/// A proxy that knows people by other means (OIDC).
+/// A proxy that authenticates people by other means (OIDC).
 #[derive(Debug, Clone)]
 pub struct TrustedProxy {
     /// Its addresses: a header from anywhere else is ignored.
     pub addresses: Vec<IpAddr>,
-    /// The header that holds the person's name.
+    /// The header with the person's name.
     pub header: String,
-    /// What people known so may do.
+    /// What those people may do.
     pub scope: Scope,
 }
 
-/// What nobody may exceed.
+/// Limits on requests and connections.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Open connections.
     pub connections: usize,
-    /// Bytes of a log, unpacked or not.
+    /// Bytes of an uploaded log, as it is sent.
     pub upload: u64,
     /// Bytes of any other body.
     pub body: usize,
-    /// Logs that are read at a time.
+    /// Logs that are analysed at a time.
     pub analyses: usize,
-    /// Requests that one token, or one address without a token, may make in a second, on average.
+    /// Requests per second, on average, for a token or for an address without a token.
     pub requests_per_second: u32,
-    /// A client that sends nothing for so long is given up.
+    /// A connection whose client sends nothing for this long is closed.
     pub idle: Duration,
-    /// Requests that are being answered when the server is told to stop get so long.
+    /// How long requests in progress may take once the server is told to stop.
     pub grace: Duration,
 }
 
@@ -97,12 +97,12 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Whether people reach it over TLS, as far as it knows.
+    /// Whether people reach the server over TLS, as far as `public_url` tells.
     pub(super) fn is_secure(&self) -> bool {
         self.public_url.as_ref().is_some_and(|url| url.starts_with("https://"))
     }
 
-    /// The name, with its port, by which people reach it.
+    /// The host and port by which people reach the server.
     pub(super) fn public_host(&self) -> Option<&str> {
         let (_, rest) = self.public_url.as_deref()?.split_once("://")?;
         Some(rest.split('/').next().unwrap_or(rest))

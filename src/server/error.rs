@@ -11,21 +11,21 @@ use crate::redact::RedactError;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ServerError {
-    /// The address is taken, or not ours.
+    /// The address cannot be bound.
     #[error("cannot listen on {address}: {error}")]
     Listen {
-        /// Which.
+        /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
     /// The history cannot be opened.
     #[error(transparent)]
     History(#[from] HistoryError),
-    /// Secrets could not be masked.
+    /// The rules of redaction cannot be compiled.
     #[error(transparent)]
     Redact(#[from] RedactError),
-    /// Tokens cannot be read.
+    /// Tokens cannot be read or written.
     #[error(transparent)]
     Token(#[from] TokenError),
     /// The system refused threads, signals or files.

@@ -1,4 +1,4 @@
-//! What tells whoever operates the server how it is.
+//! For operators: metrics, liveness and readiness.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,26 +18,26 @@ use super::problem::Problem;
 use super::state::Server;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Request {
+struct RequestLabels {
     route: &'static str,
     status: u16,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Route {
+struct RouteLabels {
     route: &'static str,
 }
 
-/// What is counted.
+/// Counters of the server.
 pub struct Metrics {
     registry: Registry,
-    requests: Family<Request, Counter>,
-    seconds: Family<Route, Histogram>,
+    requests: Family<RequestLabels, Counter>,
+    seconds: Family<RouteLabels, Histogram>,
     /// Logs that were analysed.
     pub analyses: Counter,
-    /// Bytes of them.
+    /// Their bytes.
     pub bytes: Counter,
-    /// Incidents that clients handed over or that were found here.
+    /// Incidents that clients handed over or that analyses here found.
     pub incidents: Counter,
     /// Open connections.
     pub connections: Gauge,
@@ -47,7 +47,7 @@ impl Default for Metrics {
     fn default() -> Metrics {
         let mut registry = Registry::with_prefix("oomdoc");
         let (requests, analyses, bytes, incidents, connections) = Default::default();
-        let seconds: Family<Route, Histogram> =
+        let seconds: Family<RouteLabels, Histogram> =
             Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.001, 4.0, 9)));
         let metrics =
             Metrics { registry: Registry::default(), requests, seconds, analyses, bytes, incidents, connections };
@@ -62,14 +62,14 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// A request to `route` was answered with `status`.
+    /// Counts a request to `route` that was answered with `status`.
     pub fn answered(&self, route: &'static str, status: u16, took: Duration) {
-        self.requests.get_or_create(&Request { route, status }).inc();
-        self.seconds.get_or_create(&Route { route }).observe(took.as_secs_f64());
+        self.requests.get_or_create(&RequestLabels { route, status }).inc();
+        self.seconds.get_or_create(&RouteLabels { route }).observe(took.as_secs_f64());
     }
 }
 
-/// All that is counted, as Prometheus reads it.
+/// All metrics in OpenMetrics text format, which Prometheus reads.
 pub async fn metrics(State(server): State<Arc<Server>>) -> Result<Response, Problem> {
     let mut text = String::new();
     encode(&mut text, &server.metrics.registry).map_err(|error| Problem::internal(&error))?;
@@ -77,12 +77,12 @@ pub async fn metrics(State(server): State<Arc<Server>>) -> Result<Response, Prob
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
-/// Whether the process lives.
+/// Whether the process is alive.
 pub async fn live() -> &'static str {
     "ok\n"
 }
 
-/// Whether it takes requests: the store answers, and nobody told it to stop.
+/// Whether the server takes requests: the store answers and the server is not stopping.
 pub async fn ready(State(server): State<Arc<Server>>) -> Result<&'static str, Problem> {
     if server.is_stopping() {
         return Err(Problem::unavailable("the server is stopping"));

@@ -1,8 +1,9 @@
 //! The one thread that owns the store.
 //!
-//! In go incidents and closures over the store, from any thread; out come their answers. Incidents that wait at the same time are
-//! written with one commit, so that each costs a part of what making it durable takes. Once a second it takes over what other processes
-//! left in the spool and brings the index up to date: what was acknowledged is found by searches a moment later, by its id at once.
+//! In: incidents and closures over the store, from any thread. Out: their results. Incidents that wait at the same time
+//! are written with one commit, so that they share the cost of making it durable. Once a second the keeper takes over
+//! what other processes left in the spool and brings the index up to date: an acknowledged incident is found by its id
+//! at once and by searches a moment later.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, mpsc as sync_mpsc};
@@ -15,28 +16,28 @@ use tokio::sync::{mpsc, oneshot};
 use crate::history::{self, HistoryError, Live, Record};
 use crate::store::{DiskStore, quietly};
 
-/// How long to wait for a process that has the store open.
+/// How long to wait for another process that has the store open.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often analyses of other processes are told what came up, which takes reading all groups.
+/// How often the snapshot for analyses in other processes is written, which takes reading all groups.
 const SETTLE: Duration = Duration::from_secs(60);
-/// Incidents to a commit.
+/// Incidents per commit, at most.
 const AT_ONCE: usize = 64;
-/// More requests do not wait: who brings more is asked to come again.
+/// At most this many requests wait; beyond it clients are told to come again.
 const WAITING: usize = 1024;
 
-/// Why the keeper did not do it.
+/// Why the keeper did not do what was asked.
 #[derive(Debug, Clone, Error)]
 pub enum KeeperError {
-    /// Too much waits already.
+    /// Too many requests wait already.
     #[error("the server is busy")]
     Busy,
-    /// The server is ending.
+    /// The server is stopping.
     #[error("the server is stopping")]
     Stopped,
-    /// It panicked, which is a fault of ours.
+    /// The work panicked, which is a bug in oomdoc.
     #[error("the store failed unexpectedly")]
     Failed,
-    /// The history.
+    /// The history failed.
     #[error(transparent)]
     History(Arc<HistoryError>),
 }
@@ -48,7 +49,7 @@ impl From<HistoryError> for KeeperError {
 }
 
 impl KeeperError {
-    /// As an error of the history, for whoever knows no server.
+    /// The error for callers that know the history but no server.
     pub(super) fn into_history(self) -> HistoryError {
         let other = |error: &dyn std::fmt::Display| HistoryError::File {
             path: "store".into(),
@@ -70,14 +71,14 @@ enum Request {
     Stop,
 }
 
-/// A handle to it.
+/// A handle to the keeper's thread.
 pub struct Keeper {
     send: mpsc::Sender<Request>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Keeper {
-    /// Opens the store in `home`, takes over what waits in its spool, and holds the index open.
+    /// Opens the store in `home`, takes over its spool, and keeps the index open.
     pub fn start(home: &Path) -> Result<(Keeper, Arc<Live>), HistoryError> {
         let (send, receive) = mpsc::channel(WAITING);
         let (opened, is_open) = sync_mpsc::channel();
@@ -89,7 +90,7 @@ impl Keeper {
             });
             match store {
                 Ok((store, live)) => {
-                    // Whoever asked waits for it.
+                    // `start` waits for this.
                     let _ = opened.send(Ok(Arc::clone(&live)));
                     keep(store, &live, receive);
                 }
@@ -101,14 +102,14 @@ impl Keeper {
         Ok((Keeper { send, thread: Mutex::new(Some(thread)) }, live))
     }
 
-    /// Keeps `record`: it survives a power cut when this returns.
+    /// Adds `record`; once this returns, it survives a power cut.
     pub async fn add(&self, record: Record) -> Result<(), KeeperError> {
         let (reply, answer) = oneshot::channel();
         self.hand_over(Request::Add(Box::new(record), reply))?;
         answer.await.unwrap_or(Err(KeeperError::Stopped))
     }
 
-    /// Does `work` with the store.
+    /// Runs `work` on the keeper's thread.
     pub async fn ask<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut DiskStore) -> T + Send + 'static,
@@ -116,7 +117,7 @@ impl Keeper {
         self.begin(work)?.await.unwrap_or(Err(KeeperError::Stopped))
     }
 
-    /// [`Keeper::ask`] for threads that may wait.
+    /// [`Keeper::ask`] for threads where blocking is allowed.
     pub fn wait<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut DiskStore) -> T + Send + 'static,
@@ -130,7 +131,7 @@ impl Keeper {
     ) -> Result<oneshot::Receiver<Result<T, KeeperError>>, KeeperError> {
         let (reply, answer) = oneshot::channel();
         let work = move |store: &mut DiskStore| {
-            // Whoever does not wait any more wanted it done all the same.
+            // A caller that stopped waiting still wanted the work done.
             let _ = reply.send(quietly(|| work(store)).ok_or(KeeperError::Failed));
         };
         self.hand_over(Request::Do(Box::new(work)))?;
@@ -144,12 +145,12 @@ impl Keeper {
         })
     }
 
-    /// Time to bring the index up to date. One that is busy has been told already.
+    /// Asks for the index to be brought up to date. If the queue is full, a tick is dropped: a later one does the same.
     pub fn tick(&self) {
         let _ = self.send.try_send(Request::Tick);
     }
 
-    /// Ends it, when all that waits is done.
+    /// Stops the thread after it has done all work that waits.
     pub fn stop(&self) {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
@@ -181,7 +182,7 @@ fn keep(mut store: DiskStore, live: &Live, mut receive: mpsc::Receiver<Request>)
     settle(&mut store, live);
 }
 
-/// Writes `first` and what waits behind it; what else waits comes back.
+/// Writes `first` and the incidents queued behind it in one commit; returns the first request that is something else.
 fn add(
     store: &mut DiskStore,
     first: (Box<Record>, oneshot::Sender<Result<(), KeeperError>>),
@@ -209,15 +210,15 @@ fn add(
     };
     let all = added(&records);
     for (record, reply) in records.iter().zip(replies) {
-        // One that cannot be kept costs no other.
+        // If the commit of all failed, each is tried alone: one bad record costs no other.
         let answer = if all.is_ok() { Ok(()) } else { added(std::slice::from_ref(record)) };
-        // Whoever does not wait any more sends it again, and it is known then.
+        // A client that stopped waiting sends the record again, and it is recognized then.
         let _ = reply.send(answer);
     }
     other
 }
 
-/// Takes over what waits in the spool, and has searches find what is new.
+/// Takes over the spool and makes new incidents visible to searches.
 fn follow(store: &mut DiskStore, live: &Live) {
     let mut followed = |store: &mut DiskStore| live.follow(store).map(drop).map_err(HistoryError::from);
     match quietly(|| history::take_spool(store, &mut followed)) {

@@ -1,4 +1,4 @@
-//! Connections: how they are taken, how long they may be silent, and how they end.
+//! Connections: how they are accepted, how long they may be silent, and how they end.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,55 +16,56 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-use super::bot::Workers;
+use super::bot::BotWorkers;
 use super::error::ServerError;
 use super::routes::{Peer, router};
 use super::state::Server;
 use crate::history;
 
-/// How often the index follows the store: as long it takes until searches find what was added.
+/// How often the index follows the store, and so how long a new incident stays invisible to searches.
 const TICK: Duration = Duration::from_secs(1);
-/// How often analyses are told what came up since.
+/// How often analyses in this process learn what came up since.
 const LEARN: Duration = Duration::from_secs(60);
-/// How often is looked whether the history has more than it should.
+/// How often the retention is enforced.
 const FORGET: Duration = Duration::from_secs(3600);
-/// A request's head is there within this.
+/// How long a client may take to send a request's head.
 const HEAD: Duration = Duration::from_secs(10);
 
-/// Serves until the process is told to end, then ends what is being answered; `ready` is told where it listens.
+/// Serves until the process is told to stop, then lets requests in progress finish; `ready` is called with the bound
+/// address.
 pub fn serve(server: Server, ready: impl FnOnce(SocketAddr)) -> Result<(), ServerError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let server = Arc::new(server);
-    let bot = Workers::start(&server)?;
+    let bot = BotWorkers::start(&server)?;
     let done = runtime.block_on(run(&server, &bot, ready));
     bot.stop();
-    // Threads that read logs for nobody any more end with the process.
+    // Threads that still read logs for clients that are gone end with the process.
     runtime.shutdown_background();
     server.keeper.stop();
     done
 }
 
-async fn run(server: &Arc<Server>, bot: &Workers, ready: impl FnOnce(SocketAddr)) -> Result<(), ServerError> {
+async fn run(server: &Arc<Server>, bot: &BotWorkers, ready: impl FnOnce(SocketAddr)) -> Result<(), ServerError> {
     let address = server.config.listen;
     let listener = TcpListener::bind(address).await.map_err(|error| ServerError::Listen { address, error })?;
     ready(listener.local_addr()?);
     let router = bot.known_to(router(server));
     let places = Arc::new(Semaphore::new(server.config.limits.connections));
     let graceful = GracefulShutdown::new();
-    let told = told_to_end()?;
-    tokio::pin!(told);
+    let stop = stop_signal()?;
+    tokio::pin!(stop);
     let mut tick = tokio::time::interval(TICK);
-    let mut learn = tokio::time::interval(LEARN);
-    let mut forget = tokio::time::interval(FORGET);
+    let mut learn_tick = tokio::time::interval(LEARN);
+    let mut forget_tick = tokio::time::interval(FORGET);
     loop {
         tokio::select! {
-            () = &mut told => break,
+            () = &mut stop => break,
             _ = tick.tick() => server.keeper.tick(),
-            _ = learn.tick() => { tokio::spawn(learned(Arc::clone(server))); }
-            _ = forget.tick() => { tokio::spawn(forgotten(Arc::clone(server))); }
+            _ = learn_tick.tick() => { tokio::spawn(learn(Arc::clone(server))); }
+            _ = forget_tick.tick() => { tokio::spawn(forget(Arc::clone(server))); }
             taken = listener.accept() => match taken {
                 Ok((stream, peer)) => {
-                    // With no place left the connection is closed: waiting would take the place of somebody else.
+                    // With no place left the connection is closed: a queue of idle connections would keep others out.
                     let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
                     let connection = connection(stream, peer, router.clone(), &graceful);
                     let server = Arc::clone(server);
@@ -75,7 +76,7 @@ async fn run(server: &Arc<Server>, bot: &Workers, ready: impl FnOnce(SocketAddr)
                         drop(place);
                     });
                 }
-                // Too many open files, most of the time: some will be closed soon.
+                // Most often too many open files: some will be closed soon.
                 Err(error) => {
                     tracing::warn!(%error, "a connection was not taken");
                     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -92,7 +93,7 @@ async fn run(server: &Arc<Server>, bot: &Workers, ready: impl FnOnce(SocketAddr)
     Ok(())
 }
 
-/// Answers what comes over `stream`.
+/// Serves the requests that come over `stream`.
 fn connection(
     stream: TcpStream,
     peer: SocketAddr,
@@ -114,8 +115,8 @@ fn connection(
     }
 }
 
-/// Tells analyses what came up since the last time.
-async fn learned(server: Arc<Server>) {
+/// Reloads what analyses know of the history.
+async fn learn(server: Arc<Server>) {
     match server.keeper.ask(|store| history::experience(store)).await {
         Ok(Ok(experience)) => server.learn(experience),
         Ok(Err(error)) => tracing::warn!(%error, "analyses are told of an older history"),
@@ -123,8 +124,8 @@ async fn learned(server: Arc<Server>) {
     }
 }
 
-/// Forgets what the history has more than it should; what that is, is found beside the keeper.
-async fn forgotten(server: Arc<Server>) {
+/// Removes what exceeds the retention. What that is, is determined on another thread than the keeper's.
+async fn forget(server: Arc<Server>) {
     let Some(retention) = server.config.retention else { return };
     let home = server.home.clone();
     let expired = tokio::task::spawn_blocking(move || retention.expired(&history::look(&home)?));
@@ -142,7 +143,7 @@ async fn forgotten(server: Arc<Server>) {
 }
 
 #[cfg(unix)]
-fn told_to_end() -> Result<impl Future<Output = ()>, ServerError> {
+fn stop_signal() -> Result<impl Future<Output = ()>, ServerError> {
     use tokio::signal::unix::{SignalKind, signal};
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     Ok(async move {
@@ -154,9 +155,9 @@ fn told_to_end() -> Result<impl Future<Output = ()>, ServerError> {
 }
 
 #[cfg(not(unix))]
-fn told_to_end() -> Result<impl Future<Output = ()>, ServerError> {
+fn stop_signal() -> Result<impl Future<Output = ()>, ServerError> {
     Ok(async {
-        // Without it, the process is ended otherwise.
+        // Without a handler the process can still be killed.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

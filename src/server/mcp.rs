@@ -1,5 +1,5 @@
-//! The tools for assistants over HTTP: those of `oomdoc mcp`, with the team's history. Whoever asks is a stranger to this machine, so that
-//! no tool reads a file: logs are pasted. No conversation is remembered; each request stands by itself.
+//! The tools of `oomdoc mcp` over HTTP, with the team's history. The caller does not share this machine's files, so
+//! logs are pasted and no tool reads a path. Sessions are not kept: each request stands by itself.
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ use super::state::Server;
 use crate::Options;
 use crate::history::{self, HistoryError, Likeness, Order, Outcome, Page, Query, Record};
 use crate::knowledge::Language;
-use crate::mcp::{Backend, Kept, Problem, Reach, Tools};
+use crate::mcp::{Backend, KeptIncident, Problem, Reach, Tools};
 use crate::redact::Redactor;
 
-/// Answers one message. Who may only read has analyses that nobody keeps.
+/// Answers one message. Analyses of a visitor who may only read are not kept.
 pub async fn answer(
     State(server): State<Arc<Server>>,
     Extension(visitor): Extension<Visitor>,
     request: Request,
 ) -> Response {
-    // Whose name a request bears was looked at before it came here.
+    // Host and origin were checked before the request came here.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -38,7 +38,7 @@ pub async fn answer(
     service.handle(request).await.map(Body::new)
 }
 
-/// The team's rules and history, for one of them.
+/// The team's rules and history, on behalf of one visitor.
 struct Team {
     server: Arc<Server>,
     visitor: Visitor,
@@ -66,12 +66,12 @@ impl Backend for Team {
         Ok(Arc::unwrap_or_clone(self.server.live.similar(record, most)?))
     }
 
-    fn find(&self, id: &str) -> Result<Kept, Problem> {
+    fn find(&self, id: &str) -> Result<KeptIncident, Problem> {
         let id = id.to_owned();
         let asked = self.server.keeper.wait(move |store| {
             let record = history::find(store, &id)?;
             let outcomes: Vec<Outcome> = history::outcomes(store, Some(&record.incident.id))?;
-            Ok::<_, HistoryError>(Kept { record, outcomes })
+            Ok::<_, HistoryError>(KeptIncident { record, outcomes })
         });
         Ok(asked.map_err(|error| error.into_history())??)
     }

@@ -1,17 +1,16 @@
-//! The team's server: a history that everybody searches, and logs that anybody may bring.
+//! The team's server: it keeps a history that everybody can search and analyses logs that are uploaded.
 //!
-//! In go requests over HTTP; out come pages, JSON, and changes of the store. One thread, the [`keeper`], owns the store and writes; all
-//! others hand it what is to be done and wait. Whatever is kept or sent is masked before, nobody writes without a name, and what was
-//! acknowledged survives a killed process.
+//! In: requests over HTTP. Out: pages, JSON, and changes of the store. One thread, the [`keeper`], owns the store and
+//! writes; all others send it work and wait. Whatever is kept or sent is masked first, visitors without a name never
+//! write, and what was acknowledged survives a killed process.
 
 mod access;
-mod answer;
 mod api;
 mod body;
 mod bot;
 mod config;
+mod csrf;
 mod error;
-mod forged;
 mod health;
 mod keeper;
 mod listen;
@@ -19,6 +18,7 @@ mod listen;
 mod mcp;
 mod pages;
 mod problem;
+mod response;
 mod routes;
 mod state;
 

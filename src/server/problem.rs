@@ -7,20 +7,20 @@ use serde::Serialize;
 use super::keeper::KeeperError;
 use crate::history::{HistoryError, IndexError};
 
-/// Seconds after which whoever was refused may come again.
+/// Seconds after which a client that was refused may try again.
 const AGAIN: u32 = 2;
 
-/// Why a request was not answered as it wanted, as RFC 9457 has it.
+/// Why a request was refused or failed, as problem details (RFC 9457).
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Problem {
-    /// A page of the documentation about problems of this kind.
+    /// A page of the documentation about problems of this kind; `about:blank` where there is none.
     #[serde(rename = "type")]
     kind: &'static str,
-    /// The kind, in words.
+    /// The kind of problem, in words.
     title: &'static str,
-    /// The status of HTTP.
+    /// The HTTP status.
     status: u16,
-    /// What was wrong here.
+    /// What was wrong with this request.
     detail: String,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,7 +32,7 @@ impl Problem {
         Problem { kind: "about:blank", title, status: status.as_u16(), detail: detail.into(), advice: None }
     }
 
-    /// That a request was refused with `status` before anybody of ours read it.
+    /// A request that an extractor refused with `status` before a handler saw it.
     pub fn refused(status: StatusCode, detail: impl Into<String>) -> Problem {
         Problem::new(status, "The request cannot be read", detail)
     }
@@ -41,12 +41,12 @@ impl Problem {
         Problem { advice: Some(advice.into()), ..self }
     }
 
-    /// The status of HTTP.
+    /// The HTTP status.
     pub fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// What was wrong, and what to do about it.
+    /// What was wrong, and the advice.
     pub fn words(&self) -> (&str, Option<&str>) {
         (&self.detail, self.advice.as_deref())
     }
@@ -64,7 +64,7 @@ impl Problem {
         Problem::new(StatusCode::FORBIDDEN, "Not allowed", detail)
     }
 
-    /// A request for somebody else.
+    /// A request whose `Host` is not this server's.
     pub fn misdirected() -> Problem {
         Problem::new(StatusCode::MISDIRECTED_REQUEST, "Not for this server", "the server is not called so")
             .advised("`public_url` in oomdoc.toml, or --public-url, says by which name people reach it")
@@ -98,7 +98,7 @@ impl Problem {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "Not now", detail).advised("come again a little later")
     }
 
-    /// A fault of ours; what it was stands in the server's log.
+    /// A fault of the server. `error` goes to the server's log only.
     pub fn internal(error: &dyn std::fmt::Display) -> Problem {
         tracing::error!(%error, "a request failed");
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "The server failed", "the server's log says why")

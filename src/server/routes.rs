@@ -1,4 +1,5 @@
-//! Every address that the server answers, who may ask, and what comes back: the router and the OpenAPI document are both made of it.
+//! The one table of routes: path, scope, handler and description of each. The router and the OpenAPI document are both
+//! made from it.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,63 +18,63 @@ use serde_json::Value;
 use super::access::Scope;
 use super::problem::Problem;
 use super::state::Server;
-use super::{answer, api, body, bot, forged, health, pages};
+use super::{api, body, bot, csrf, health, pages, response};
 
-/// Where a request comes from, as the listener knows it.
+/// The client's address, as the listener saw it.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub IpAddr);
 
-/// An address, and what it takes to ask it.
+/// A route of the server.
 pub struct Route {
-    /// As OpenAPI writes it: `/api/v1/incidents/{id}`.
+    /// The path, with parameters as OpenAPI writes them: `/api/v1/incidents/{id}`.
     pub path: &'static str,
-    /// The method.
+    /// The HTTP method.
     pub method: Method,
-    /// What it takes; `None` is open to everybody.
+    /// The scope that a visitor needs; `None` is open to everybody.
     pub need: Option<Scope>,
-    /// What it does; absent where it is a page, which no program asks.
-    pub about: Option<About>,
-    /// Who answers.
+    /// Its description for OpenAPI; absent for pages, which are not part of the interface for programs.
+    pub about: Option<Description>,
+    /// The handler.
     pub to: MethodRouter<Arc<Server>>,
 }
 
-/// What the OpenAPI document says of an address.
-pub struct About {
-    /// What it does.
+/// The description of a route in the OpenAPI document.
+pub struct Description {
+    /// What the route does.
     pub summary: &'static str,
-    /// What stands behind the question mark.
+    /// The type of the query parameters.
     pub query: Option<Describe>,
-    /// What is sent.
-    pub body: Sent,
-    /// What comes back.
-    pub answer: Answered,
+    /// The request's body.
+    pub body: RequestBody,
+    /// The response's body.
+    pub answer: ResponseBody,
 }
 
-/// Describes a type.
+/// Adds a type to a generator and returns its schema.
 pub type Describe = fn(&mut SchemaGenerator) -> Schema;
 
-/// What is sent with a request.
-pub enum Sent {
+/// The body of a request.
+pub enum RequestBody {
     Nothing,
     Json(Describe),
-    /// Any bytes, of such a type.
+    /// Bytes of this media type.
     Bytes(&'static str),
 }
 
-/// What comes back.
-pub enum Answered {
+/// The body of a response.
+pub enum ResponseBody {
     Nothing,
     Json(Describe),
-    /// Of such a type.
+    /// Bytes of this media type.
     Bytes(&'static str),
 }
 
-/// Describes `T`.
+/// The schema of `T`.
 pub fn describe<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
-/// Whose routes are told in metrics and checked.
+/// What the middleware around a route needs to authorize and count its requests.
 #[derive(Clone)]
 struct Guard {
     server: Arc<Server>,
@@ -81,7 +82,7 @@ struct Guard {
     need: Option<Scope>,
 }
 
-/// All of them.
+/// All routes of the server.
 pub fn routes() -> Vec<Route> {
     let plain = |path, need, to| Route { path, method: Method::GET, need, about: None, to };
     let mut all = vec![
@@ -103,7 +104,7 @@ pub fn routes() -> Vec<Route> {
     all
 }
 
-/// Who answers all of them.
+/// The router for all routes, with the middleware around them.
 pub fn router(server: &Arc<Server>) -> Router {
     let mut router: Router<Arc<Server>> = Router::new();
     for Route { path, need, to, .. } in routes() {
@@ -118,29 +119,29 @@ pub fn router(server: &Arc<Server>) -> Router {
         .with_state(Arc::clone(server))
 }
 
-/// The OpenAPI document of the interface.
+/// The OpenAPI document of the interface for programs.
 pub fn openapi() -> Value {
     api::openapi(&routes())
 }
 
-/// What holds for every request: it comes to us, and its answer is nothing but what it says it is.
+/// Middleware for every request: refuses those for another host, and adds the security headers to every response.
 async fn surround(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
     let idle = server.config.limits.idle;
     let request = request.map(|body| body::steady(body, idle));
-    let asker = pages::Asker::of(&server, &request);
+    let page_request = pages::PageRequest::of(&server, &request);
     let mut response = match is_ours(&server, &request) {
         true => next.run(request).await,
         false => Problem::misdirected().into_response(),
     };
-    if let Some(page) = asker.and_then(|asker| asker.told(&response)) {
+    if let Some(page) = page_request.and_then(|page| page.page_for_problem(&response)) {
         response = page;
     }
-    answer::guard(&mut response);
+    response::add_security_headers(&mut response);
     response
 }
 
-/// Whether the request names us. A page elsewhere can have its own name point to this machine (DNS rebinding), and would read what only
-/// this machine may.
+/// Whether `Host` names this server. With DNS rebinding another site's name resolves to this machine, and its page
+/// would read what only this machine may.
 fn is_ours(server: &Server, request: &Request) -> bool {
     if !server.config.listen.ip().is_loopback() && server.config.public_url.is_none() {
         return true;
@@ -150,11 +151,11 @@ fn is_ours(server: &Server, request: &Request) -> bool {
     let name = name.map_or(host, |(name, _)| name);
     let is_local = matches!(name, "localhost" | "127.0.0.1" | "[::1]");
     let is_public = server.config.public_host().is_some_and(|public| public.eq_ignore_ascii_case(host));
-    // Probes ask by whatever address the machine has.
+    // Probes use whatever address the machine has.
     is_local || is_public || matches!(request.uri().path(), "/healthz" | "/readyz" | "/metrics")
 }
 
-/// Lets a request through to its route, or not.
+/// Authorizes a request, passes it to its route, and counts and logs the response.
 async fn admit(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let Guard { server, path, need } = guard;
@@ -166,7 +167,7 @@ async fn admit(State(guard): State<Guard>, request: Request, next: Next) -> Resp
     });
     let name = admitted.as_ref().ok().and_then(|visitor| visitor.name.clone());
     let response = match admitted {
-        Ok(visitor) => match forged::refuse(request, &visitor, server.config.limits.body).await {
+        Ok(visitor) => match csrf::check(request, &visitor, server.config.limits.body).await {
             Ok(mut request) => {
                 request.extensions_mut().insert(visitor);
                 next.run(request).await
@@ -175,9 +176,9 @@ async fn admit(State(guard): State<Guard>, request: Request, next: Next) -> Resp
         },
         Err(problem) => problem.into_response(),
     };
-    let response = if path.starts_with("/api/") { answer::explained(response).await } else { response };
+    let response = if path.starts_with("/api/") { response::as_problem(response).await } else { response };
     let is_tagged = method == Method::GET && path.starts_with("/api/");
-    let response = if is_tagged { answer::tagged(response, &asked).await } else { response };
+    let response = if is_tagged { response::with_etag(response, &asked).await } else { response };
     let (status, took) = (response.status().as_u16(), begun.elapsed());
     server.metrics.answered(path, status, took);
     if !matches!(path, "/healthz" | "/readyz" | "/metrics") {

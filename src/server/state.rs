@@ -17,40 +17,40 @@ use crate::model::Experience;
 use crate::redact::Redactor;
 use crate::settings::Site;
 
-/// With what logs are analysed.
+/// The rules that logs are analysed with.
 #[derive(Clone)]
 pub struct Rules {
-    /// The shipped rules, and the team's own over them.
+    /// The shipped rules, overlaid with the team's own.
     pub knowledge: Arc<Knowledge>,
-    /// What the team's settings say of the place.
+    /// What the team's settings say of the site.
     pub site: Arc<Site>,
 }
 
-/// What all requests share.
+/// The state that all requests share.
 pub struct Server {
-    /// How it serves.
+    /// The server's configuration.
     pub(super) config: Config,
-    /// Where all of it lies.
+    /// The home folder, which holds the store.
     pub(super) home: PathBuf,
-    /// Who owns the store.
+    /// The owner of the store.
     pub(super) keeper: Keeper,
-    /// Who answers questions about the history.
+    /// The index that answers queries about the history.
     pub(super) live: Arc<Live>,
-    /// With what logs are analysed.
+    /// The rules that logs are analysed with.
     pub(super) rules: Rules,
     pub(super) redactor: Redactor,
     pub(super) access: Access,
     pub(super) metrics: Metrics,
-    /// Logs that came from pages.
+    /// Logs that were uploaded through a browser.
     pub(super) uploads: Uploads,
-    /// Leave to read a log.
+    /// One permit per log that may be analysed at a time.
     pub(super) analyses: Arc<Semaphore>,
     experience: RwLock<Arc<Experience>>,
     is_stopping: AtomicBool,
 }
 
 impl Server {
-    /// Opens the store in `home`, and all that lies beside it.
+    /// Opens the store in `home` and everything beside it.
     pub fn open(home: PathBuf, config: Config, rules: Rules) -> Result<Server, ServerError> {
         let redactor = Redactor::new(&rules.knowledge.secrets)?;
         let access = Access::open(&home, &config)?;
@@ -72,7 +72,7 @@ impl Server {
         })
     }
 
-    /// How an analysis is to read, for `visitor` or for nobody in particular.
+    /// The options of an analysis whose report is in `language`.
     pub(super) fn options(&self, language: Language) -> Options {
         Options {
             language,
@@ -83,17 +83,17 @@ impl Server {
         }
     }
 
-    /// What came up and was tried before.
+    /// What came up before and what was tried against it.
     pub(super) fn experience(&self) -> Arc<Experience> {
         Arc::clone(&self.experience.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes over what came up since.
+    /// Replaces [`Server::experience`] with a newer one.
     pub(super) fn learn(&self, experience: Experience) {
         *self.experience.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(experience);
     }
 
-    /// Whether it takes nothing more.
+    /// Whether the server no longer takes requests.
     pub(super) fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Relaxed)
     }
@@ -102,7 +102,7 @@ impl Server {
         self.is_stopping.store(true, Ordering::Relaxed);
     }
 
-    /// Writes down that `visitor` did `what` to `whom`.
+    /// Records in the audit log that `visitor` did `what` to `whom`.
     pub(super) fn audit(&self, visitor: &Visitor, what: &str, whom: &str) {
         self.access.audit.write(visitor, what, whom);
     }

@@ -3,42 +3,42 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::origin::Place;
+use super::origin::FileLine;
 
-/// Settings that cannot hold.
+/// Invalid settings.
 #[derive(Debug, Error)]
 pub enum SettingsError {
     /// A file cannot be read.
     #[error("cannot read {file}: {error}")]
     Unreadable {
-        /// Which.
+        /// The file.
         file: Arc<str>,
-        /// What the system says.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
-    /// A file is nothing that could be read as settings.
+    /// A file is not suitable for settings.
     #[error("{file} cannot hold settings: {problem}")]
     Unfit {
-        /// Which.
+        /// The file.
         file: Arc<str>,
-        /// What it is.
+        /// What is wrong with it.
         problem: &'static str,
     },
-    /// A line says something that cannot be.
+    /// A value in a file is invalid.
     #[error("{place}: {problem}")]
     Wrong {
-        /// Where.
-        place: Place,
+        /// Its line.
+        place: FileLine,
         /// What is wrong.
         problem: String,
-        /// What was meant, or what to do.
+        /// What to write instead.
         advice: String,
     },
-    /// A variable says something that cannot be.
+    /// A variable has an invalid value.
     #[error("${name}: {problem}")]
     Variable {
-        /// Which.
+        /// The variable.
         name: &'static str,
         /// What is wrong.
         problem: String,

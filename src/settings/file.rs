@@ -1,4 +1,4 @@
-//! What stands in `oomdoc.toml`, as it is written.
+//! The tables of `oomdoc.toml`, as serde reads them.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -19,42 +19,43 @@ use crate::triage::FailOn;
 #[serde(deny_unknown_fields)]
 #[schemars(title = "oomdoc.toml")]
 pub struct File {
-    /// The language of what is printed. Without it: what the locale says.
+    /// The language of output; by default that of the locale.
     pub language: Option<Language>,
     /// The folder for imported rules and the history. Only in your own file.
     pub home: Option<String>,
-    /// Whether what is printed has colours.
+    /// Whether output is coloured.
     pub color: Option<Color>,
-    /// Files and folders of rules that go over the shipped ones, from the file's folder. A project's lie in its folder.
+    /// Files and folders of rules that are added to the shipped ones, relative to this file. A project's must be below
+    /// its folder.
     #[serde(default)]
     pub rules: Vec<String>,
-    /// What is never read, whoever names it: a name (`*.pem`), or a path from the file's folder (`secrets/**`).
+    /// Files that are never read: a name (`*.pem`), or a path relative to this file (`secrets/**`).
     #[serde(default)]
     pub never_read: Vec<String>,
-    /// What else is a secret, which is masked in whatever is kept or sent.
+    /// Further secrets to mask in whatever is kept or sent.
     #[serde(default)]
     pub redaction: Vec<RedactionRow>,
-    /// Hosts and clusters, and what is known of them.
+    /// Hosts and clusters, and facts about them.
     #[serde(default)]
     pub hosts: Vec<HostRow>,
-    /// What `oomdoc triage` does where no flag says otherwise.
+    /// Defaults for the flags of `oomdoc triage`.
     #[serde(default)]
     pub triage: TriageTable,
     /// The team's server, which keeps incidents and is asked for the history.
     #[serde(default)]
     pub server: ServerTable,
-    /// How `oomdoc serve` serves. Only in your own file.
+    /// Settings of `oomdoc serve`. Only in your own file.
     pub serve: Option<ServeTable>,
     /// Incidents that are known and accepted: they raise no alarm.
     #[serde(default)]
     pub ignore: Vec<IgnoreRow>,
 }
 
-/// When colours are shown.
+/// When output is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Color {
-    /// Where a terminal shows it.
+    /// If it is shown on a terminal.
     #[default]
     Auto,
     /// Always.
@@ -64,7 +65,6 @@ pub enum Color {
 }
 
 impl Color {
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Color::Auto => "auto",
@@ -90,7 +90,7 @@ impl FromStr for Color {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TriageTable {
-    /// Verdicts with which it exits with 1: kinds, `any`, or `none`.
+    /// The verdicts for which it exits with 1: kinds, `any`, or `none`.
     pub fail_on: Option<Vec<FailOn>>,
     /// The address to which it posts a message about a failure. Only in your own file.
     pub notify: Option<String>,
@@ -100,21 +100,22 @@ pub struct TriageTable {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServerTable {
-    /// Its address, `https://oomdoc.example.org`. Only in your own file.
+    /// The server's URL, `https://oomdoc.example.org`. Only in your own file.
     pub url: Option<String>,
-    /// The file that holds a token for it, and nothing else. Only in your own file.
+    /// A file that contains a token and nothing else. Only in your own file.
     pub token_file: Option<String>,
 }
 
-/// A row of `[[redaction]]`: what a secret looks like, or what it is called.
+/// A row of `[[redaction]]`: a pattern for a secret, or the name before one.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RedactionRow {
-    /// What stands in its place, in ‹›.
+    /// The name that replaces the secret, in ‹›.
     pub name: String,
-    /// A regular expression for it; its groups whose names begin with `secret` are what is masked, without one all of it.
+    /// A regular expression. Groups whose names begin with `secret` are masked; without such a group the whole match
+    /// is.
     pub pattern: Option<String>,
-    /// Names before its values, in small letters, words joined by `_`: `deploy_key`.
+    /// Names whose values are masked, in small letters, with words joined by `_`: `deploy_key`.
     #[serde(default)]
     pub names: Vec<String>,
 }
@@ -123,13 +124,13 @@ pub struct RedactionRow {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostRow {
-    /// The host's name, in which `*` is anything: `gpu-a100-*`.
+    /// The host's name, with `*` for any characters: `gpu-a100-*`.
     pub name: String,
-    /// What is known of it, as `--fact` says it: `gpu`, `gpu.memory`, `host.memory` …
+    /// Facts about it, as for `--fact`: `gpu`, `gpu.memory`, `host.memory` …
     pub facts: BTreeMap<String, HostFact>,
 }
 
-/// What is known of a host.
+/// A fact about a host.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a fact is words, a number, an amount like \"500GiB\", true or false")]
 pub enum HostFact {
@@ -139,12 +140,12 @@ pub enum HostFact {
     Number(f64),
     /// Words, or an amount of memory.
     Text(String),
-    /// Facts whose names go on: `host.memory = "500GiB"`.
+    /// Facts with a longer name: `host.memory = "500GiB"`.
     Facts(BTreeMap<String, HostFact>),
 }
 
 impl HostFact {
-    /// Its values by name, below `name`.
+    /// Appends its values to `facts`, with names below `name`.
     pub(super) fn flat(&self, name: &str, facts: &mut Vec<(String, Value)>) {
         let value = match self {
             HostFact::Flag(flag) => Value::Flag(*flag),
@@ -158,24 +159,24 @@ impl HostFact {
     }
 }
 
-/// A row of `[[ignore]]`: incidents that are known and accepted. All that it says must hold for one, and it says something besides the
-/// reason.
+/// A row of `[[ignore]]`: incidents that are known and accepted. An incident must match all fields of the row; besides
+/// the reason there must be at least one.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IgnoreRow {
-    /// Their fingerprint's key, as reports in JSON have it, or eight or more of its first signs.
+    /// The key of the fingerprint, as in JSON reports, or at least its first eight characters.
     pub fingerprint: Option<String>,
-    /// Their likeliest cause.
+    /// The likeliest cause.
     pub cause: Option<String>,
     /// What ran out.
     pub kind: Option<Kind>,
-    /// The log that proves them: a name, or a path from the file's folder, in which `*` is anything.
+    /// The log with the evidence: a name, or a path relative to this file, with `*` for any characters.
     pub path: Option<String>,
-    /// The last day on which it holds, UTC: `2026-12-31`.
+    /// The last day on which the row applies, UTC: `2026-12-31`.
     #[serde(default, deserialize_with = "date")]
     #[schemars(with = "Option<String>", extend("format" = "date"))]
     pub until: Option<Date>,
-    /// Why they are accepted.
+    /// Why these incidents are accepted.
     pub reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! Which files hold here.
+//! Finds the files of settings that apply.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,54 +7,53 @@ use etcetera::base_strategy::{BaseStrategy, choose_base_strategy};
 
 use super::NAME;
 
-/// Where files are looked for.
+/// Where to look for files.
 #[derive(Debug, Clone, Default)]
-pub struct Places {
-    /// The working folder: a project's file lies there or above.
+pub struct SearchPaths {
+    /// The working folder: a project's file is in it or above.
     pub working: PathBuf,
-    /// The user's own file, where the system says where it would be.
+    /// The user's own file; absent where the system has no place for it.
     pub own: Option<PathBuf>,
-    /// The user's home folder, which `~` is.
+    /// The user's home folder, for `~`.
     pub home: Option<PathBuf>,
 }
 
-/// Whose a file is, which decides what it may set.
+/// Whom a file belongs to, which decides what it may set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
-    /// The user's own, in the folder for configurations.
+pub enum FileOwner {
+    /// The user: it is in the folder for configurations.
     User,
-    /// One that the user named: as good as the user's own.
+    /// A file that the user named, trusted like the user's own.
     Named,
-    /// A project's, found at the working folder or above: anybody's.
+    /// A project: it was found in or above the working folder and may come from anybody.
     Project,
 }
 
-impl Whose {
-    /// The word for it.
+impl FileOwner {
     pub fn as_str(self) -> &'static str {
         match self {
-            Whose::User => "user",
-            Whose::Named => "named",
-            Whose::Project => "project",
+            FileOwner::User => "user",
+            FileOwner::Named => "named",
+            FileOwner::Project => "project",
         }
     }
 }
 
-/// A file that holds here.
+/// A file that applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// Where it is.
+pub struct FoundFile {
+    /// Its path.
     pub path: PathBuf,
-    /// As it is called to the reader.
+    /// Its name in messages.
     pub shown: Arc<str>,
-    /// Whose it is.
-    pub whose: Whose,
+    /// Whom it belongs to.
+    pub whose: FileOwner,
 }
 
-impl Places {
-    /// Those of this process.
-    pub fn here() -> Places {
-        Places {
+impl SearchPaths {
+    /// The places of this process.
+    pub fn here() -> SearchPaths {
+        SearchPaths {
             working: std::env::current_dir().unwrap_or_default(),
             own: choose_base_strategy().ok().map(|strategy| strategy.config_dir().join("oomdoc").join(NAME)),
             home: etcetera::home_dir().ok(),
@@ -66,7 +65,7 @@ impl Places {
         self.own.as_deref().map_or_else(|| NAME.to_owned(), |own| self.below_home(own))
     }
 
-    /// Where `path` leads, if it begins at `~`.
+    /// Expands a `path` that begins with `~/`.
     pub(super) fn of_home(&self, path: &str) -> Option<PathBuf> {
         Some(self.home.as_ref()?.join(path.strip_prefix("~/")?))
     }
@@ -79,27 +78,30 @@ impl Places {
     }
 }
 
-/// The files that hold, those that go before others first, and one that was left out because nobody here may have put it there. `named`
-/// stands in the place of the project's.
-pub fn find(places: &Places, named: Option<&Path>) -> (Vec<Found>, Option<PathBuf>) {
+/// The files that apply, in order of precedence, and a project's file that was left out because it belongs to a
+/// stranger. `named` replaces the project's file.
+pub fn find(places: &SearchPaths, named: Option<&Path>) -> (Vec<FoundFile>, Option<PathBuf>) {
     let own = places.own.as_ref().filter(|own| own.symlink_metadata().is_ok());
-    let own = own.map(|own| Found { shown: places.below_home(own).into(), path: own.clone(), whose: Whose::User });
+    let own =
+        own.map(|own| FoundFile { shown: places.below_home(own).into(), path: own.clone(), whose: FileOwner::User });
     let is_own = |path: &Path| own.as_ref().is_some_and(|own| same(&own.path, path));
     let mut left_out = None;
     let nearest = match named {
-        Some(path) => Some(Found { path: path.to_owned(), shown: path.to_string_lossy().into(), whose: Whose::Named }),
+        Some(path) => {
+            Some(FoundFile { path: path.to_owned(), shown: path.to_string_lossy().into(), whose: FileOwner::Named })
+        }
         None => above(&places.working).filter(|(path, _)| !is_own(path)).and_then(|(path, steps)| {
             if is_strangers(&path, &places.working) {
                 left_out = Some(path);
                 return None;
             }
-            Some(Found { path, shown: format!("{}{NAME}", "../".repeat(steps)).into(), whose: Whose::Project })
+            Some(FoundFile { path, shown: format!("{}{NAME}", "../".repeat(steps)).into(), whose: FileOwner::Project })
         }),
     };
     (nearest.into_iter().chain(own).collect(), left_out)
 }
 
-/// The nearest file in `working` or above, and how many folders above it lies. A repository's root ends the search.
+/// The nearest file in or above `working`, and how many folders up it is. The search ends at the root of a repository.
 fn above(working: &Path) -> Option<(PathBuf, usize)> {
     for (steps, folder) in working.ancestors().enumerate() {
         let file = folder.join(NAME);
@@ -113,8 +115,8 @@ fn above(working: &Path) -> Option<(PathBuf, usize)> {
     None
 }
 
-/// Whether `file` is of somebody who owns neither the folder that it lies in nor the working folder: whoever may write to `/tmp` could
-/// put one there for everybody below.
+/// Whether the owner of `file` owns neither its folder nor the working folder: in `/tmp` anybody could place a file for
+/// everybody below.
 #[cfg(unix)]
 fn is_strangers(file: &Path, working: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -163,11 +165,11 @@ mod tests {
         let working = folder.path().join("repository/a/b");
         fs::create_dir_all(&working)?;
         let own = folder.path().join("config/oomdoc/oomdoc.toml");
-        let places = Places { working, own: Some(own.clone()), home: Some(folder.path().to_owned()) };
+        let places = SearchPaths { working, own: Some(own.clone()), home: Some(folder.path().to_owned()) };
         let shown = |named| -> Vec<String> {
             find(&places, named).0.iter().map(|found| format!("{} {}", found.whose.as_str(), found.shown)).collect()
         };
-        // What lies above the temporary folder is not this test's.
+        // Keeps the search from leaving the temporary folder.
         fs::create_dir(folder.path().join(".git"))?;
         assert_eq!(shown(None), [""; 0]);
         fs::write(folder.path().join(NAME), "")?;
@@ -179,7 +181,7 @@ mod tests {
         fs::write(folder.path().join("repository/a").join(NAME), "")?;
         assert_eq!(shown(None), ["project ../oomdoc.toml", "user ~/config/oomdoc/oomdoc.toml"]);
         assert_eq!(shown(Some(Path::new("x.toml"))), ["named x.toml", "user ~/config/oomdoc/oomdoc.toml"]);
-        let places = Places { working: folder.path().join("config/oomdoc"), ..places };
+        let places = SearchPaths { working: folder.path().join("config/oomdoc"), ..places };
         assert_eq!(find(&places, None).0.len(), 1, "one's own file is no project's");
         Ok(())
     }

@@ -1,13 +1,13 @@
 use super::pattern::NamePattern;
 use crate::facts::Value;
 
-/// What is known of hosts whose names fit.
+/// Facts about hosts with matching names.
 #[derive(Debug, Clone)]
 pub struct HostFacts {
-    /// As it was written.
+    /// The pattern as written.
     pub name: String,
-    /// Which hosts.
+    /// The hosts.
     pub pattern: NamePattern,
-    /// What is known of each.
+    /// The facts about each.
     pub facts: Vec<(String, Value)>,
 }

@@ -6,29 +6,29 @@ use crate::model::{Ignored, Incident, Kind};
 /// Incidents that are known and accepted.
 #[derive(Debug, Clone)]
 pub struct Ignore {
-    /// What their fingerprints' keys begin with.
+    /// The beginning of the fingerprint's key.
     pub fingerprint: Option<String>,
-    /// Their likeliest cause.
+    /// The likeliest cause.
     pub cause: Option<String>,
     /// What ran out.
     pub kind: Option<Kind>,
-    /// The log that proves them.
+    /// The log with the evidence.
     pub path: Option<PathPattern>,
-    /// The last day on which they are.
+    /// The last day on which they are accepted.
     pub until: Option<Date>,
-    /// Why.
+    /// Why they are accepted.
     pub reason: String,
-    /// The line that says so: `oomdoc.toml:12`.
+    /// The line of the row: `oomdoc.toml:12`.
     pub by: String,
 }
 
 impl Ignore {
-    /// Whether its last day is over.
+    /// Whether the last day has passed.
     pub fn is_expired(&self, today: Date) -> bool {
         self.until.is_some_and(|until| until < today)
     }
 
-    /// Whether `incident` is one of those.
+    /// Whether `incident` matches all conditions.
     pub fn fits(&self, incident: &Incident) -> bool {
         let Ignore { fingerprint, cause, kind, path, .. } = self;
         let own = &incident.fingerprint;
@@ -42,14 +42,14 @@ impl Ignore {
         holds.into_iter().flatten().all(|holds| holds)
     }
 
-    /// What a report says of it.
-    pub fn told(&self) -> Ignored {
+    /// The note for reports.
+    pub fn note(&self) -> Ignored {
         let until = self.until.map(|until| until.to_string());
         Ignored { reason: self.reason.clone(), until, by: self.by.clone() }
     }
 
-    /// What it asks for, in words: `cause fragmentation, path ci/**`.
-    pub fn asks(&self) -> String {
+    /// The conditions in words: `cause fragmentation, path ci/**`.
+    pub fn conditions(&self) -> String {
         let Ignore { fingerprint, cause, kind, path, .. } = self;
         let parts = [
             ("fingerprint", fingerprint.clone()),

@@ -1,11 +1,11 @@
-/// A key of `oomdoc.toml`, and who else sets it.
+/// A key of `oomdoc.toml`, and the variable and flag that override it.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
-    /// Its name, with that of its table: `triage.notify`.
+    /// Its name, including its table: `triage.notify`.
     pub name: &'static str,
-    /// The variable that goes before the files.
+    /// The variable that overrides files.
     pub variable: Option<&'static str>,
-    /// The flag that goes before both.
+    /// The flag that overrides both.
     pub flag: Option<&'static str>,
     /// Which files may set it.
     pub setter: Setter,
@@ -16,11 +16,12 @@ pub struct Key {
 pub enum Setter {
     /// Every file.
     Anybody,
-    /// The user's own, and one that the user names: of a project's nobody knows who wrote it. What it could do otherwise.
+    /// Only the user's own and one that the user named, as a project's may come from anybody. The text says what a
+    /// project's file could do with it.
     User(&'static str),
 }
 
-/// Every key, in the order in which they are shown.
+/// All keys, in the order in which they are shown.
 pub const KEYS: &[Key] = &[
     Key { name: "language", variable: Some("OOMDOC_LANG"), flag: Some("--lang"), setter: Setter::Anybody },
     Key {
@@ -68,8 +69,8 @@ pub const KEYS: &[Key] = &[
 ];
 
 impl Key {
-    /// How a user may set it, beside the user's own file.
-    pub(super) fn otherwise(&self) -> String {
+    /// The other ways to set the key, for a message.
+    pub(super) fn other_ways(&self) -> String {
         let variable = self.variable.map(|name| format!("${name}"));
         variable.into_iter().chain(self.flag.map(str::to_owned)).map(|way| format!(", {way}")).collect()
     }

@@ -6,25 +6,25 @@ use jiff::civil::Date;
 
 use super::error::SettingsError;
 use super::file::{Color, IgnoreRow, RedactionRow};
-use super::find::{Places, Whose};
+use super::find::{FileOwner, SearchPaths};
 use super::host::HostFacts;
 use super::ignore::Ignore;
-use super::origin::{Held, Origin, Row};
+use super::layer::Layer;
+use super::origin::{Origin, Row, Setting};
 use super::pattern::{NamePattern, PathPattern};
-use super::read::Layer;
 use super::serve::ServeTable;
 use super::site::Site;
 use crate::knowledge::{Language, Secret};
 use crate::triage::FailOn;
 
-/// Variables that name the reader's language where nothing of ours does, by rank.
+/// Variables with the reader's locale, in order of precedence.
 const LOCALE: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
-/// A reason is a sentence or two, in letters.
+/// The longest reason in characters.
 const LONGEST_REASON: usize = 500;
-/// With fewer signs a fingerprint might be anybody's.
+/// A shorter beginning of a fingerprint could match by chance.
 const SHORTEST_KEY: usize = 8;
 
-/// What the command line says of what a file could say, too.
+/// The flags that override settings.
 #[derive(Debug, Clone, Default)]
 pub struct Flags {
     /// `--lang`.
@@ -37,53 +37,54 @@ pub struct Flags {
     pub server: Option<String>,
 }
 
-/// What holds, and who says so.
+/// The effective settings, each with its origin.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
-    /// The files that were read, those that go before others first.
-    pub files: Vec<(Arc<str>, Whose)>,
+    /// The files that were read, in order of precedence.
+    pub files: Vec<(Arc<str>, FileOwner)>,
     /// The reader's language.
-    pub language: Held<Language>,
-    /// The folder for what is the user's; without it the platform's.
-    pub home: Option<Held<PathBuf>>,
-    /// When there are colours.
-    pub color: Held<Color>,
+    pub language: Setting<Language>,
+    /// The home folder; by default the platform's.
+    pub home: Option<Setting<PathBuf>>,
+    /// When output is coloured.
+    pub color: Setting<Color>,
     /// Files and folders of rules.
     pub rules: Vec<Row<PathBuf>>,
-    /// What is never read.
+    /// Files that are never read.
     pub never_read: Vec<Row<PathPattern>>,
-    /// What else is secret.
+    /// Further secrets.
     pub redaction: Vec<Row<Secret>>,
-    /// Hosts that are known.
+    /// Facts about hosts.
     pub hosts: Vec<Row<HostFacts>>,
-    /// What makes `triage` fail.
-    pub fail_on: Held<Vec<FailOn>>,
-    /// To whom `triage` posts messages.
-    pub notify: Option<Held<String>>,
+    /// The verdicts for which `triage` fails.
+    pub fail_on: Setting<Vec<FailOn>>,
+    /// The address to which `triage` posts messages.
+    pub notify: Option<Setting<String>>,
     /// The address of the team's server.
-    pub server: Option<Held<String>>,
-    /// Where the token for it is.
-    pub server_token: Option<Held<PathBuf>>,
-    /// How `oomdoc serve` serves.
-    pub serve: Option<Held<ServeTable>>,
-    /// What is accepted.
+    pub server: Option<Setting<String>>,
+    /// The file with the token for it.
+    pub server_token: Option<Setting<PathBuf>>,
+    /// Settings of `oomdoc serve`.
+    pub serve: Option<Setting<ServeTable>>,
+    /// Incidents that are accepted.
     pub ignore: Vec<Row<Ignore>>,
 }
 
 impl Settings {
-    /// What `flags`, the environment as `variable` tells it and the files in `layers`, those that go before others first, amount to.
+    /// Merges `flags`, the environment (which `variable` looks up) and the files in `layers`, which are in order of
+    /// precedence.
     pub fn of(
         layers: &[Layer],
         flags: Flags,
         variable: &dyn Fn(&str) -> Option<OsString>,
-        places: &Places,
+        places: &SearchPaths,
     ) -> Result<Settings, SettingsError> {
         let environment = Environment { variable };
         let language = flagged(flags.language, "--lang")
             .or_else(|| environment.language(&["OOMDOC_LANG"]))
             .or_else(|| in_files(layers, &["language"], |layer| layer.file.language))
             .or_else(|| environment.language(&LOCALE))
-            .unwrap_or_else(|| Held::default_of(Language::default()));
+            .unwrap_or_else(|| Setting::default_of(Language::default()));
         let of_file = |layer: &Layer| layer.file.home.as_ref().map(|home| from_folder(home, layer, places));
         let home = flagged(flags.home, "--home")
             .or_else(|| environment.path("OOMDOC_HOME"))
@@ -92,13 +93,13 @@ impl Settings {
             (Some(flag), _) => flag,
             (None, Some(variable)) => variable,
             _ => in_files(layers, &["color"], |layer| layer.file.color)
-                .unwrap_or_else(|| Held::default_of(Color::default())),
+                .unwrap_or_else(|| Setting::default_of(Color::default())),
         };
         let words = |list: &str| list.split(',').map(|word| word.trim().parse()).collect::<Result<Vec<FailOn>, _>>();
         let fail_on = environment
             .read("OOMDOC_TRIAGE_FAIL_ON", words)?
             .or_else(|| in_files(layers, &["triage", "fail_on"], |layer| layer.file.triage.fail_on.clone()))
-            .unwrap_or_else(|| Held::default_of(vec![FailOn::Never]));
+            .unwrap_or_else(|| Setting::default_of(vec![FailOn::Never]));
         let notify = environment
             .text("OOMDOC_TRIAGE_NOTIFY")
             .or_else(|| in_files(layers, &["triage", "notify"], |layer| layer.file.triage.notify.clone()));
@@ -155,7 +156,7 @@ impl Settings {
         })
     }
 
-    /// What an analysis is told of them, on the machine that is called `machine`.
+    /// What analyses need to know, on the machine called `machine`.
     pub fn site(&self, machine: Option<String>, today: Option<Date>) -> Site {
         Site {
             hosts: self.hosts.iter().map(|known| known.value.clone()).collect(),
@@ -167,16 +168,16 @@ impl Settings {
     }
 }
 
-fn flagged<T>(value: Option<T>, flag: &'static str) -> Option<Held<T>> {
-    value.map(|value| Held { value, origin: Origin::Flag(flag) })
+fn flagged<T>(value: Option<T>, flag: &'static str) -> Option<Setting<T>> {
+    value.map(|value| Setting { value, origin: Origin::Flag(flag) })
 }
 
-/// The value of the first file that has one.
-fn in_files<T>(layers: &[Layer], key: &[&str], value: impl Fn(&Layer) -> Option<T>) -> Option<Held<T>> {
-    layers.iter().find_map(|layer| Some(Held { value: value(layer)?, origin: layer.origin(key) }))
+/// The value in the first file that has one.
+fn in_files<T>(layers: &[Layer], key: &[&str], value: impl Fn(&Layer) -> Option<T>) -> Option<Setting<T>> {
+    layers.iter().find_map(|layer| Some(Setting { value: value(layer)?, origin: layer.origin(key) }))
 }
 
-/// The rows of all files, each as `read` makes it of its row, its file and its key.
+/// The rows of all files, converted by `read`, which gets the row, its file and its key.
 fn rows<'l, R: 'l, T>(
     layers: &'l [Layer],
     key: &str,
@@ -194,7 +195,7 @@ fn rows<'l, R: 'l, T>(
     Ok(all)
 }
 
-/// What variables say; an empty one says nothing.
+/// The environment; an empty variable counts as unset.
 struct Environment<'e> {
     variable: &'e dyn Fn(&str) -> Option<OsString>,
 }
@@ -204,42 +205,43 @@ impl Environment<'_> {
         (self.variable)(name).filter(|value| !value.is_empty())
     }
 
-    fn path(&self, name: &'static str) -> Option<Held<PathBuf>> {
-        self.set(name).map(|path| Held { value: path.into(), origin: Origin::Variable(name) })
+    fn path(&self, name: &'static str) -> Option<Setting<PathBuf>> {
+        self.set(name).map(|path| Setting { value: path.into(), origin: Origin::Variable(name) })
     }
 
-    fn text(&self, name: &'static str) -> Option<Held<String>> {
+    fn text(&self, name: &'static str) -> Option<Setting<String>> {
         let value = self.set(name)?.to_string_lossy().into_owned();
-        Some(Held { value, origin: Origin::Variable(name) })
+        Some(Setting { value, origin: Origin::Variable(name) })
     }
 
     fn read<T>(
         &self,
         name: &'static str,
         read: impl Fn(&str) -> Result<T, String>,
-    ) -> Result<Option<Held<T>>, SettingsError> {
+    ) -> Result<Option<Setting<T>>, SettingsError> {
         let Some(words) = self.set(name) else { return Ok(None) };
         let value = read(&words.to_string_lossy()).map_err(|problem| SettingsError::Variable { name, problem })?;
-        Ok(Some(Held { value, origin: Origin::Variable(name) }))
+        Ok(Some(Setting { value, origin: Origin::Variable(name) }))
     }
 
-    /// Chinese where the first of `names` that is set says `zh`, however it goes on (`zh_CN.UTF-8`), else English.
-    fn language(&self, names: &[&'static str]) -> Option<Held<Language>> {
+    /// Chinese if the first of `names` that is set begins with `zh` (`zh_CN.UTF-8`), else English.
+    fn language(&self, names: &[&'static str]) -> Option<Setting<Language>> {
         let (name, words) = names.iter().find_map(|name| Some((*name, self.set(name)?)))?;
         let is_chinese = words.to_string_lossy().to_ascii_lowercase().starts_with("zh");
         let value = if is_chinese { Language::Zh } else { Language::En };
-        Some(Held { value, origin: Origin::Variable(name) })
+        Some(Setting { value, origin: Origin::Variable(name) })
     }
 }
 
-/// `path` as a file names it: from its folder, or from `~`.
-fn from_folder(path: &str, layer: &Layer, places: &Places) -> PathBuf {
+/// Resolves a path in a file: relative to the file's folder, or below `~`.
+fn from_folder(path: &str, layer: &Layer, places: &SearchPaths) -> PathBuf {
     places.of_home(path).unwrap_or_else(|| layer.folder().join(path))
 }
 
-/// The paths that `row`, at `key`, is about: of a project or a named file from its folder, of the user's own from anywhere.
-fn pattern(row: &str, layer: &Layer, key: &[&str], places: &Places) -> Result<PathPattern, SettingsError> {
-    let folder = (layer.found.whose != Whose::User).then(|| layer.folder());
+/// A path pattern in the row at `key`. In the user's own file it applies to any folder, in others only below the
+/// file's.
+fn pattern(row: &str, layer: &Layer, key: &[&str], places: &SearchPaths) -> Result<PathPattern, SettingsError> {
+    let folder = (layer.found.whose != FileOwner::User).then(|| layer.folder());
     PathPattern::new(row, folder.as_deref(), places.home.as_deref())
         .map_err(|error| layer.wrong(key, error.to_string(), "write a name, `*.pem`, or a path, `secrets/**`"))
 }
@@ -249,7 +251,7 @@ fn secret(row: &RedactionRow, layer: &Layer, key: &[&str]) -> Result<Secret, Set
         .map_err(|problem| layer.wrong(key, problem, "give a name, and a pattern or names: docs/configuration.md"))
 }
 
-fn ignore(row: &IgnoreRow, layer: &Layer, key: &[&str], places: &Places) -> Result<Ignore, SettingsError> {
+fn ignore(row: &IgnoreRow, layer: &Layer, key: &[&str], places: &SearchPaths) -> Result<Ignore, SettingsError> {
     let IgnoreRow { fingerprint, cause, kind, path, until, reason } = row;
     let wrong = |name: &str, problem: &str, advice: &str| {
         Err(layer.wrong(&[key, &[name]].concat(), problem.to_owned(), advice.to_owned()))
@@ -285,7 +287,7 @@ mod tests {
         let of = |variables: &[(&str, &str)]| {
             let variable =
                 |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
-            Settings::of(&[], Flags::default(), &variable, &Places::default())
+            Settings::of(&[], Flags::default(), &variable, &SearchPaths::default())
         };
         for (variables, language) in [
             (&[][..], Language::En),

@@ -1,9 +1,10 @@
-//! How a user wants oomdoc to work: `oomdoc.toml`, variables and flags as one.
+//! The settings: `oomdoc.toml`, variables and flags merged.
 //!
-//! In go the files that hold here, the environment and what the command line says; out come [`Settings`], each value with its
-//! [`Origin`]. Flags go before variables, those before the project's file, that before the user's own. A project's file is foreign, like
-//! all of a repository that somebody cloned: it cannot choose where things are written or sent, and names nothing outside its folder.
-//! This is the only place that knows the names of our variables; it asks for them through a function, and prints nothing.
+//! In: the files that apply, the environment and the command line. Out: [`Settings`], each value with its [`Origin`].
+//! Flags override variables, those the project's file, that the user's own. A project's file is untrusted, like
+//! everything in a cloned repository: it cannot decide where things are written or sent, nor name files outside its
+//! folder. This is the only place that knows the names of oomdoc's variables; it looks them up through a function, and
+//! prints nothing.
 
 #[cfg(feature = "cli")]
 mod error;
@@ -16,11 +17,11 @@ mod ignore;
 #[cfg(feature = "cli")]
 mod key;
 #[cfg(feature = "cli")]
+mod layer;
+#[cfg(feature = "cli")]
 mod merge;
 mod origin;
 mod pattern;
-#[cfg(feature = "cli")]
-mod read;
 #[cfg(feature = "cli")]
 mod schema;
 #[cfg(feature = "cli")]
@@ -29,27 +30,27 @@ mod serve;
 mod show;
 mod site;
 #[cfg(feature = "cli")]
-mod stray;
+mod unknown_key;
 
 #[cfg(feature = "cli")]
 pub use error::SettingsError;
 #[cfg(feature = "cli")]
 pub use file::Color;
 #[cfg(feature = "cli")]
-pub use find::{Places, find};
+pub use find::{SearchPaths, find};
 #[cfg(feature = "cli")]
 pub use key::{KEYS, Setter};
 #[cfg(feature = "cli")]
-pub use merge::{Flags, Settings};
-pub use origin::{Origin, Place, Row};
+pub use layer::Layer;
 #[cfg(feature = "cli")]
-pub use read::Layer;
+pub use merge::{Flags, Settings};
+pub use origin::{FileLine, Origin, Row};
 #[cfg(feature = "cli")]
 pub use schema::schema;
 #[cfg(feature = "cli")]
 pub use serve::{AnonymousWord, ProxyScope, ProxyTable};
 #[cfg(feature = "cli")]
-pub use show::Shown;
+pub use show::ShownSetting;
 pub use site::Site;
 
 /// The name of the file.

@@ -3,20 +3,20 @@ use std::sync::Arc;
 
 /// A line of a file of settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// The file as its reader knows it: `oomdoc.toml`, `~/.config/oomdoc/oomdoc.toml`.
+pub struct FileLine {
+    /// The file's name in messages: `oomdoc.toml`, `~/.config/oomdoc/oomdoc.toml`.
     pub file: Arc<str>,
-    /// From 1.
+    /// Counted from 1.
     pub line: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FileLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
     }
 }
 
-/// Who set a value.
+/// Where a value was set.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Origin {
     /// A flag: `--home`.
@@ -24,8 +24,8 @@ pub enum Origin {
     /// A variable: `OOMDOC_HOME`.
     Variable(&'static str),
     /// A line of a file.
-    File(Place),
-    /// Nobody.
+    File(FileLine),
+    /// Nowhere.
     #[default]
     Default,
 }
@@ -41,27 +41,27 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A value and who set it.
+/// A value and its origin.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Held<T> {
-    /// It.
+pub struct Setting<T> {
+    /// The value.
     pub value: T,
-    /// Who set it.
+    /// Where it was set.
     pub origin: Origin,
 }
 
-/// A row of a list, to which every file may add some.
+/// A row of a list; the lists of all files are concatenated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row<T> {
-    /// It.
+    /// The value.
     pub value: T,
-    /// Where it stands.
-    pub place: Place,
+    /// Its line.
+    pub place: FileLine,
 }
 
-impl<T> Held<T> {
-    /// A value that nobody set.
-    pub fn default_of(value: T) -> Held<T> {
-        Held { value, origin: Origin::Default }
+impl<T> Setting<T> {
+    /// A default value.
+    pub fn default_of(value: T) -> Setting<T> {
+        Setting { value, origin: Origin::Default }
     }
 }

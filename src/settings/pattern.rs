@@ -1,46 +1,46 @@
-//! Names and paths with `*` in them.
+//! Patterns for names and paths, with `*`.
 
 use std::path::{Component, Path, PathBuf};
 
 use regex::{Regex, RegexBuilder};
 use thiserror::Error;
 
-/// A pattern that is none.
+/// An invalid pattern.
 #[derive(Debug, Error)]
 #[error("`{pattern}` is no pattern")]
 pub struct BadPattern {
     pattern: String,
 }
 
-/// Hosts by name: `*` is anything, `?` one sign, in small or capital letters.
+/// A pattern for host names: `*` is any characters, `?` one; case does not matter.
 #[derive(Debug, Clone)]
 pub struct NamePattern {
     regex: Regex,
 }
 
 impl NamePattern {
-    /// The pattern that `words` are.
+    /// Compiles a pattern.
     pub fn new(words: &str) -> Result<NamePattern, BadPattern> {
         Ok(NamePattern { regex: regex(words, &inner(words, "."))? })
     }
 
-    /// Whether `name` is one of those; a host may be called with its domain.
+    /// Whether `name` matches, with or without its domain.
     pub fn matches(&self, name: &str) -> bool {
         self.regex.is_match(name) || name.split_once('.').is_some_and(|(host, _)| self.regex.is_match(host))
     }
 }
 
-/// Paths: `*` is anything within a name, `**` any folders, `?` one sign. A pattern without a slash is a name in any folder; what stands for a
-/// folder stands for all below it.
+/// A pattern for paths: `*` is any characters within a name, `**` any folders, `?` one character. A pattern without a
+/// slash matches a name in any folder; one that matches a folder matches all below it.
 #[derive(Debug, Clone)]
 pub struct PathPattern {
-    /// As it was written.
+    /// The pattern as written.
     pub written: String,
     regex: Regex,
 }
 
 impl PathPattern {
-    /// The pattern that `words` are, seen from `folder`; without one from any folder. `home` is `~`.
+    /// Compiles a pattern relative to `folder`; without one it applies in any folder. `home` replaces `~`.
     pub fn new(words: &str, folder: Option<&Path>, home: Option<&Path>) -> Result<PathPattern, BadPattern> {
         let bad = || BadPattern { pattern: words.to_owned() };
         let below = words.trim_end_matches('/');
@@ -63,7 +63,7 @@ impl PathPattern {
         Ok(PathPattern { written: words.to_owned(), regex })
     }
 
-    /// Whether `path`, as a user or an archive (`a.tar!b`) names it, is one of those, by the way to it or by where that leads.
+    /// Whether `path`, which may be a member of an archive (`a.tar!b`), matches as written or with links resolved.
     pub fn matches(&self, path: &str) -> bool {
         if path == "-" {
             return false;
@@ -76,7 +76,7 @@ impl PathPattern {
     }
 }
 
-/// `pattern` as a regular expression in which `*` is any number of `one`.
+/// Translates `pattern` into a regular expression in which `?` is `one`, and `*` any number of it.
 fn inner(pattern: &str, one: &str) -> String {
     let (mut regex, mut rest) = (String::new(), pattern);
     while let Some(sign) = rest.chars().next() {
@@ -101,7 +101,7 @@ fn regex(written: &str, inner: &str) -> Result<Regex, BadPattern> {
     }
 }
 
-/// `path` without `..` and `.`, as it is written.
+/// `path` without `..` and `.`, links unresolved.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

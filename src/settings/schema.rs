@@ -5,13 +5,13 @@ use serde_json::Value;
 
 use super::file::File;
 
-/// The JSON Schema (draft 2020-12) of `oomdoc.toml`, made from the types and their comments.
+/// The JSON Schema (draft 2020-12) of `oomdoc.toml`, generated from the types and their comments.
 pub fn schema() -> Schema {
     let settings = SchemaSettings::draft2020_12().for_deserialize();
     settings.with_transform(RecursiveTransform(without_null)).into_generator().into_root_schema_for::<File>()
 }
 
-/// What may be left out is never `null`: TOML has no word for it.
+/// Removes `null` from optional fields: TOML has none.
 fn without_null(schema: &mut Schema) {
     if schema.get("default").is_some_and(Value::is_null) {
         schema.remove("default");

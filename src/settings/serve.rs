@@ -7,31 +7,31 @@ use serde::Deserialize;
 use crate::bot::BotConfig;
 use crate::history::Retention;
 
-/// `[serve]`: how `oomdoc serve` serves.
+/// `[serve]`: settings of `oomdoc serve`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServeTable {
-    /// Where it listens: `127.0.0.1:8673` unless told.
+    /// The address to listen on; `127.0.0.1:8673` by default.
     pub listen: Option<SocketAddr>,
-    /// The address that people see, where a proxy stands before it: `https://oomdoc.example.org`.
+    /// The URL that people use, where a proxy stands in front: `https://oomdoc.example.org`.
     pub public_url: Option<String>,
-    /// What somebody without a token may do: nothing, unless told.
+    /// What visitors without a token may do; nothing by default.
     pub anonymous: Option<AnonymousWord>,
-    /// A proxy that knows people by other means, as by OpenID Connect.
+    /// A proxy that authenticates people by other means, such as OpenID Connect.
     pub proxy: Option<ProxyTable>,
-    /// What is forgotten.
+    /// Which incidents are removed.
     pub retention: RetentionTable,
-    /// Whom the bot listens to and tells; without it there is none.
+    /// The bot's forges and chats; without it there is no bot.
     #[cfg(feature = "server")]
     pub bot: Option<BotConfig>,
-    /// The largest log that may be sent, in GiB; 64 unless told.
+    /// The largest log that may be sent, in GiB; 64 by default.
     pub largest_log: Option<u64>,
-    /// Requests that one token may make in a second, on average; 1000 unless told.
+    /// Requests per second that one token may make on average; 1000 by default.
     pub requests_per_second: Option<u32>,
 }
 
 impl RetentionTable {
-    /// What the history is not to exceed; none where it may grow.
+    /// The limits of the history; `None` if it has none.
     pub fn retention(&self) -> Option<Retention> {
         let RetentionTable { days, incidents, gib } = *self;
         let age = days.and_then(|days| format!("{days}d").parse().ok());
@@ -41,7 +41,7 @@ impl RetentionTable {
     }
 }
 
-/// What somebody without a token may do.
+/// What visitors without a token may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AnonymousWord {
@@ -55,32 +55,32 @@ pub enum AnonymousWord {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProxyTable {
-    /// Its addresses: what any other says in the header counts for nothing.
+    /// Its addresses. The header is ignored in requests from any other.
     pub addresses: Vec<IpAddr>,
-    /// The header that holds the person's name: `x-forwarded-email`.
+    /// The header with the person's name: `x-forwarded-email`.
     pub header: String,
-    /// What people known so may do: `read` or `write`.
+    /// What those people may do: `read` or `write`.
     pub scope: ProxyScope,
 }
 
-/// What people whom a proxy names may do.
+/// What people that a proxy names may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProxyScope {
-    /// Look.
+    /// Look at everything.
     Read,
-    /// Bring logs, say what was tried.
+    /// Upload logs, record outcomes.
     Write,
 }
 
-/// `[serve.retention]`: without it nothing is forgotten.
+/// `[serve.retention]`: without it nothing is removed.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetentionTable {
-    /// Incidents that are older go, in days.
+    /// The largest age of incidents in days.
     pub days: Option<u32>,
-    /// No more incidents are kept: the oldest go.
+    /// The largest number of incidents; beyond it the oldest are removed.
     pub incidents: Option<u64>,
-    /// No more is kept, in GiB: the oldest go.
+    /// The largest size in GiB; beyond it the oldest incidents are removed.
     pub gib: Option<u64>,
 }

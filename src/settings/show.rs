@@ -1,39 +1,39 @@
-//! What holds, for whoever asks why.
+//! The effective settings for display.
 
 use serde_json::{Value as Json, json};
 
 use super::host::HostFacts;
 use super::ignore::Ignore;
 use super::merge::Settings;
-use super::origin::{Held, Origin};
+use super::origin::{Origin, Setting};
 use super::serve::ServeTable;
 use crate::facts::{Facts, Value};
 
-/// A value as it is shown, and who set it.
+/// A value for display, with its origin.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shown {
+pub struct ShownSetting {
     /// Its key.
     pub key: &'static str,
     /// For people.
     pub words: String,
     /// For programs.
     pub value: Json,
-    /// Who set it.
+    /// Where it was set.
     pub origin: Origin,
 }
 
 impl Settings {
-    /// All that holds, in the order of the keys; of a list each row. `home` is the folder where nobody names one. Where messages go is
-    /// shown without the part of the address that lets one write there.
-    pub fn shown(&self, home: Option<String>) -> Vec<Shown> {
+    /// All settings in the order of the keys, one entry per row of a list. `home` is the default folder. Addresses are
+    /// shortened to their server, because the rest allows writing there.
+    pub fn shown(&self, home: Option<String>) -> Vec<ShownSetting> {
         let mut all = vec![word("language", &self.language, self.language.value.to_string())];
         match &self.home {
             Some(home) => all.push(word("home", home, home.value.to_string_lossy().into_owned())),
-            None => all.push(word("home", &Held::default_of(()), home.unwrap_or_default())),
+            None => all.push(word("home", &Setting::default_of(()), home.unwrap_or_default())),
         }
         all.push(word("color", &self.color, self.color.value.as_str().to_owned()));
-        let mut row = |key, words: String, value: Json, place: &super::Place| {
-            all.push(Shown { key, words, value, origin: Origin::File(place.clone()) });
+        let mut row = |key, words: String, value: Json, place: &super::FileLine| {
+            all.push(ShownSetting { key, words, value, origin: Origin::File(place.clone()) });
         };
         for path in &self.rules {
             let words = path.value.to_string_lossy().into_owned();
@@ -49,32 +49,32 @@ impl Settings {
             row("hosts", host_words(&host.value), host_json(&host.value), &host.place);
         }
         let policy: Vec<&str> = self.fail_on.value.iter().map(|fail_on| fail_on.as_str()).collect();
-        let fail_on = Shown { value: json!(policy), ..word("triage.fail_on", &self.fail_on, policy.join(", ")) };
+        let fail_on = ShownSetting { value: json!(policy), ..word("triage.fail_on", &self.fail_on, policy.join(", ")) };
         let notify = self.notify.as_ref().map(|address| word("triage.notify", address, server(&address.value)));
         let server = self.server.as_ref().map(|url| word("server.url", url, server(&url.value)));
-        let path = |path: &Held<std::path::PathBuf>| path.value.to_string_lossy().into_owned();
+        let path = |path: &Setting<std::path::PathBuf>| path.value.to_string_lossy().into_owned();
         let token = self.server_token.as_ref().map(|token| word("server.token_file", token, path(token)));
         let listen =
-            |serve: &Held<ServeTable>| serve.value.listen.map_or("set".to_owned(), |listen| listen.to_string());
+            |serve: &Setting<ServeTable>| serve.value.listen.map_or("set".to_owned(), |listen| listen.to_string());
         let serve = self.serve.as_ref().map(|serve| word("serve", serve, listen(serve)));
         all.extend([Some(fail_on), notify, server, token, serve].into_iter().flatten());
         for ignore in &self.ignore {
             let (words, value) = (ignore_words(&ignore.value), ignore_json(&ignore.value));
-            all.push(Shown { key: "ignore", words, value, origin: Origin::File(ignore.place.clone()) });
+            all.push(ShownSetting { key: "ignore", words, value, origin: Origin::File(ignore.place.clone()) });
         }
         all
     }
 }
 
-fn word<T>(key: &'static str, held: &Held<T>, words: String) -> Shown {
-    Shown { key, value: json!(words), words, origin: held.origin.clone() }
+fn word<T>(key: &'static str, held: &Setting<T>, words: String) -> ShownSetting {
+    ShownSetting { key, value: json!(words), words, origin: held.origin.clone() }
 }
 
 /// `https://hooks.example.org/…`
 fn server(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else { return "…".to_owned() };
     let (server, path) = rest.split_once('/').unwrap_or((rest, ""));
-    // What stands before `@` may be a password.
+    // The part before `@` may contain a password.
     let server = server.rsplit('@').next().unwrap_or(server);
     format!("{scheme}://{server}{}", if path.is_empty() { "" } else { "/…" })
 }
@@ -104,7 +104,7 @@ fn fact_json(value: &Value) -> Json {
 
 fn ignore_words(ignore: &Ignore) -> String {
     let until = ignore.until.map(|until| format!(" until {until}")).unwrap_or_default();
-    format!("{}{until}: {}", ignore.asks(), ignore.reason)
+    format!("{}{until}: {}", ignore.conditions(), ignore.reason)
 }
 
 fn ignore_json(ignore: &Ignore) -> Json {

@@ -4,37 +4,38 @@ use jiff::civil::Date;
 
 use super::host::HostFacts;
 use super::ignore::Ignore;
-use super::origin::Place;
+use super::origin::FileLine;
 use super::pattern::PathPattern;
 use crate::facts::Value;
 use crate::model::Incident;
 use crate::source::SourceError;
 
-/// What settings say of the place where an analysis is made: hosts that are known, what is never read, what is accepted.
+/// What the settings say about the site of an analysis: facts about hosts, files that are never read, incidents that
+/// are accepted.
 #[derive(Debug, Clone, Default)]
 pub struct Site {
-    /// Hosts and clusters; what is said first of one holds.
+    /// Facts about hosts; the first fact of a name wins.
     pub hosts: Vec<HostFacts>,
-    /// The name of this machine, which is taken for the log's where no line names one.
+    /// The name of this machine, for logs that name no host.
     pub machine: Option<String>,
-    /// What is never read, and where that is said.
-    pub never_read: Vec<(PathPattern, Place)>,
+    /// Files that are never read, with the line that says so.
+    pub never_read: Vec<(PathPattern, FileLine)>,
     /// Incidents that are accepted.
     pub ignore: Vec<Ignore>,
-    /// The day, UTC; without it nothing expires.
+    /// Today's date in UTC; without it nothing expires.
     pub today: Option<Date>,
 }
 
 impl Site {
-    /// What is known of the hosts that `incident` names, of this machine where it names none.
+    /// Facts about the host of `incident`, or about this machine if it names none.
     pub fn facts_of(&self, incident: &Incident) -> impl Iterator<Item = &(String, Value)> {
         let victims = std::iter::once(&incident.victim).chain(&incident.victims);
-        // Who died first says where; the others may have been elsewhere. Every machine calls itself `localhost`.
+        // The first victim decides; others may have been on other hosts. `localhost` could be any machine.
         let named = victims.filter_map(|victim| victim.host.clone()).find(|host| &**host != "localhost");
         self.facts_of_host(named.or_else(|| self.machine.as_deref().map(Arc::from)))
     }
 
-    /// What is known of this machine.
+    /// Facts about this machine.
     pub fn facts_here(&self) -> impl Iterator<Item = &(String, Value)> {
         self.facts_of_host(self.machine.as_deref().map(Arc::from))
     }
@@ -44,17 +45,17 @@ impl Site {
         self.hosts.iter().filter(is_it).flat_map(|known| &known.facts)
     }
 
-    /// That `path` is never read, where that is so.
+    /// The error that `path` is never read, if the settings say so.
     pub fn refuses(&self, path: &str) -> Option<SourceError> {
         let (_, place) = self.never_read.iter().find(|(pattern, _)| pattern.matches(path))?;
         Some(SourceError::NeverRead { path: path.to_owned(), by: place.to_string() })
     }
 
-    /// Notes of each of `incidents` that it is accepted, where it is: of those that only followed, that the root is.
+    /// Marks accepted incidents. If the first one is accepted, so are all: the others only followed from it.
     pub fn accept(&self, incidents: &mut [Incident]) {
         let holds = |ignore: &&Ignore| !self.today.is_some_and(|today| ignore.is_expired(today));
         let said = |incident: &Incident| {
-            self.ignore.iter().filter(holds).find(|ignore| ignore.fits(incident)).map(Ignore::told)
+            self.ignore.iter().filter(holds).find(|ignore| ignore.fits(incident)).map(Ignore::note)
         };
         let root = incidents.first().and_then(said);
         for incident in incidents {
@@ -62,7 +63,7 @@ impl Site {
         }
     }
 
-    /// What is accepted no longer.
+    /// Rows that have expired.
     pub fn expired(&self) -> impl Iterator<Item = &Ignore> {
         self.ignore.iter().filter(|ignore| self.today.is_some_and(|today| ignore.is_expired(today)))
     }

@@ -1,8 +1,9 @@
-//! The store on disk: a journal, which is what was acknowledged, and sled, where its records are found without reading all of it.
+//! The store on disk: a journal with all acknowledged changes, and sled, which finds records without reading the whole
+//! journal.
 //!
-//! A change is acknowledged when the journal has it. Then sled is told, and the journal notes whether sled has it, too: whoever
-//! opens the store next trusts sled only if that note is the last thing in the journal, and makes it anew otherwise. Whatever
-//! goes wrong with sled, a full disk included, costs time: records are found by reading the journal then.
+//! A change is acknowledged when it is in the journal. Then sled is updated, and the journal notes whether sled has the
+//! change as well: sled is trusted on opening only if that note is the last entry, and is rebuilt otherwise. A failure
+//! of sled, even by a full disk, only costs time: records are then found through the journal.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -13,33 +14,33 @@ use std::time::Duration;
 use super::engine::{self, Engine, Lost};
 use super::error::StoreError;
 use super::format::{self, State};
-use super::journal::{self, Done, Journal, Places, Sealed};
+use super::journal::{self, DoneNote, Journal, Places, Sealed};
 use super::owner::Owner;
 use super::{Change, Snapshot, Store, compact, disk_space, record, upgrade};
 use crate::durable;
 
-/// Where the store is in the home folder.
+/// The store's folder in the home folder.
 pub(super) const FOLDER: &str = "store";
 /// How long to wait for another process.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
-/// With less room than this and so many times the records, sled is not made anew.
+/// sled is rebuilt only if this many bytes, plus this many times the size of the records, are free.
 const ROOM: u64 = 8 << 20;
 const TIMES: u64 = 3;
 
-/// The store in a home folder, open for as long as this lives.
+/// The store in a home folder, open and locked until dropped.
 pub struct DiskStore {
     home: PathBuf,
     path: PathBuf,
     journal: Journal,
-    found: RefCell<Found>,
+    found: RefCell<Lookup>,
     change: u64,
-    /// Bytes of all records.
+    /// The size of all records in bytes.
     live: u64,
     _owner: Owner,
 }
 
 /// How records are found.
-enum Found {
+enum Lookup {
     Engine(Engine),
     Journal(Places),
     /// Not at all: the journal cannot be read.
@@ -47,23 +48,23 @@ enum Found {
 }
 
 impl DiskStore {
-    /// Opens the store in `home`, or makes one.
+    /// Opens the store in `home`, creating it if need be.
     pub fn open(home: &Path) -> Result<DiskStore, StoreError> {
         DiskStore::open_within(home, PATIENCE)
     }
 
-    /// Like [`DiskStore::open`], waiting for `patience` where another process has it open.
+    /// Like [`DiskStore::open`], but waits up to `patience` for another process that has it open.
     pub fn open_within(home: &Path, patience: Duration) -> Result<DiskStore, StoreError> {
         let path = home.join(FOLDER);
         durable::make_folder(&path).map_err(|error| StoreError::io(&path, error))?;
         format::read(&path)?;
         let owner = Owner::of(&path, patience)?;
         let io = |error| StoreError::io(&path, error);
-        // Whoever had it may have just made it.
+        // Another process may have created it meanwhile.
         match format::read(&path)? {
             State::New => {
                 format::mark_new(&path)?;
-                // What an interrupted making left was never acknowledged.
+                // An interrupted creation has acknowledged nothing.
                 engine::discard(&path);
                 Journal::create(&path).map_err(io)?;
                 durable::sync_folder(home).map_err(io)?;
@@ -74,13 +75,13 @@ impl DiskStore {
             State::Old => upgrade::upgrade(&path)?,
             State::Ready => {}
         }
-        // What those left who were killed.
+        // Temporary files of processes that were killed.
         [home, &path].into_iter().for_each(durable::sweep);
         let _ = std::fs::remove_file(path.join(compact::NEW));
         DiskStore::open_owned(home, owner)
     }
 
-    /// Opens what is there, for who owns it already.
+    /// Opens an existing store for its owner.
     fn open_owned(home: &Path, owner: Owner) -> Result<DiskStore, StoreError> {
         let path = home.join(FOLDER);
         let io = |error| StoreError::io(&path.join(journal::FILE), error);
@@ -89,61 +90,61 @@ impl DiskStore {
         match (journal::end(&path).map_err(journal_error(&path))?, engine) {
             (Some((done, end)), Some(engine)) if done.is_in_engine && told == done.change && seen == told => {
                 let journal = Journal::open(&path, end).map_err(io)?;
-                let (found, Done { change, live, .. }) = (RefCell::new(Found::Engine(engine)), done);
+                let (found, DoneNote { change, live, .. }) = (RefCell::new(Lookup::Engine(engine)), done);
                 return Ok(DiskStore { home: home.to_owned(), path, journal, found, change, live, _owner: owner });
             }
             _ => {}
         }
         let places = places(&path)?;
         if seen > places.change {
-            // What the journal has lost may be in sled.
+            // sled may have what the journal has lost.
             return Err(StoreError::RolledBack { path, found: places.change, seen });
         }
         let journal = Journal::open(&path, places.end).map_err(io)?;
-        // Whoever was killed may only have written it, and others may have seen it.
+        // A process that was killed may have written the end without making it durable, and others may have read it.
         journal.sync().map_err(io)?;
         let (change, live) = (places.change, places.live);
-        let found = RefCell::new(Found::Journal(places));
+        let found = RefCell::new(Lookup::Journal(places));
         let mut store = DiskStore { home: home.to_owned(), path, journal, found, change, live, _owner: owner };
         store.make_engine();
         Ok(store)
     }
 
-    /// Makes sled anew, where there is room for it.
+    /// Rebuilds sled if there is enough room.
     pub(super) fn make_engine(&mut self) {
         let found = self.found.get_mut();
-        let Found::Journal(places) = &*found else { return };
+        let Lookup::Journal(places) = &*found else { return };
         engine::discard(&self.path);
-        if disk_space::is_there(&self.path, ROOM + TIMES * self.live).is_err() {
+        if disk_space::check_free(&self.path, ROOM + TIMES * self.live).is_err() {
             return;
         }
         let made = Engine::make(&self.path, self.change, &mut |put| {
             places.scan("", None, &mut |key, sealed| put(key, sealed.map_err(|_| Lost)?))
         });
         match made {
-            Ok(engine) => *found = Found::Engine(engine),
+            Ok(engine) => *found = Lookup::Engine(engine),
             Err(Lost) => engine::discard(&self.path),
         }
         self.note();
     }
 
-    /// Notes in the journal what the next one must know; without that, they find out by themselves.
+    /// Notes in the journal whether sled is complete; without the note the next opening reads the whole journal.
     fn note(&mut self) {
-        let is_in_engine = matches!(self.found.get_mut(), Found::Engine(_));
-        let _ = self.journal.done(Done { change: self.change, is_in_engine, live: self.live });
+        let is_in_engine = matches!(self.found.get_mut(), Lookup::Engine(_));
+        let _ = self.journal.done(DoneNote { change: self.change, is_in_engine, live: self.live });
     }
 
-    /// Tells this store from others; `None` where `home` has none.
+    /// The store's id; `None` if there is none in `home`.
     pub fn id(home: &Path) -> Option<String> {
         format::id_of(&home.join(FOLDER))
     }
 
-    /// How many records a space has.
+    /// The number of records in a space.
     pub fn count(&self, space: &str) -> Result<u64, StoreError> {
         self.ask(|engine| engine.count(space), |places| Ok(places.count(&format!("{space}/"))))
     }
 
-    /// The number of the last change in `home`; `None` where that cannot be told, or somebody is writing.
+    /// The number of the last change in `home`; `None` if it cannot be read or somebody is writing.
     pub fn last_change(home: &Path) -> Option<u64> {
         let path = home.join(FOLDER);
         if !Owner::is_nobody(&path) {
@@ -155,28 +156,28 @@ impl DiskStore {
         }
     }
 
-    /// Whether there is something in `home` that is a store, or should be one.
+    /// Whether `home` has a store, or something that should be one.
     pub fn is_in(home: &Path) -> bool {
         format::is_anything(&home.join(FOLDER))
     }
 
-    /// Whether a process has the store in `home` open: what it writes is there in a moment.
+    /// Whether a process has the store in `home` open.
     pub fn is_in_use(home: &Path) -> bool {
         DiskStore::is_in(home) && !Owner::is_nobody(&home.join(FOLDER))
     }
 
-    /// Whether there is hardly any room left for what is in `home`.
+    /// Whether `home` has hardly any room left.
     pub fn is_full(home: &Path) -> bool {
-        disk_space::is_there(home, disk_space::LEAST).is_err()
+        disk_space::check_free(home, disk_space::LEAST).is_err()
     }
 
-    /// The folder of which this is the store.
+    /// The home folder of the store.
     pub fn home(&self) -> &Path {
         &self.home
     }
 
-    /// Reads every record, in the journal and in sled: the number of records, or the first thing that does not fit. Where only
-    /// sled does not, it is made anew.
+    /// Verifies every record in the journal and in sled; returns their number, or the first damage. If only sled is
+    /// damaged, it is rebuilt.
     pub fn verify(&mut self) -> Result<u64, StoreError> {
         let places = places(&self.path)?;
         let mut records = 0;
@@ -185,11 +186,11 @@ impl DiskStore {
             opened(&self.path, key, sealed).map(drop)
         })?;
         let is_same = match self.found.get_mut() {
-            Found::Engine(engine) => is_same(engine, &places) == Ok(true),
+            Lookup::Engine(engine) => is_same(engine, &places) == Ok(true),
             _ => true,
         };
         if !is_same {
-            *self.found.get_mut() = Found::Journal(places);
+            *self.found.get_mut() = Lookup::Journal(places);
             self.make_engine();
         }
         Ok(records)
@@ -208,51 +209,51 @@ impl DiskStore {
         self.live
     }
 
-    /// Goes on with the journal that took the place of the old one, of which `places` was read, and makes sled anew.
+    /// Switches to a journal that replaced the old one and was read as `places`, and rebuilds sled.
     pub(super) fn renew(&mut self, places: Places) -> Result<(), StoreError> {
-        *self.found.get_mut() = Found::Nowhere;
+        *self.found.get_mut() = Lookup::Nowhere;
         self.journal = Journal::open(&self.path, places.end).map_err(|error| StoreError::io(&self.path, error))?;
         self.live = places.live;
-        *self.found.get_mut() = Found::Journal(places);
+        *self.found.get_mut() = Lookup::Journal(places);
         self.make_engine();
         Ok(())
     }
 
-    /// Asks sled, or who knows the journal; sled's failure is nobody's concern.
+    /// Answers by sled, or by the journal if sled fails.
     fn ask<T>(
         &self,
         of_engine: impl FnOnce(&Engine) -> Result<T, Lost>,
         of_journal: impl FnOnce(&Places) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        if let Found::Engine(engine) = &*self.found.borrow()
+        if let Lookup::Engine(engine) = &*self.found.borrow()
             && let Ok(answer) = of_engine(engine)
         {
             return Ok(answer);
         }
         self.lose_engine()?;
         match &*self.found.borrow() {
-            Found::Journal(places) => of_journal(places),
+            Lookup::Journal(places) => of_journal(places),
             _ => Err(StoreError::Failed { path: self.path.clone() }),
         }
     }
 
-    /// Goes on without sled, which takes no more room then; as long as the journal is whole.
+    /// Gives sled up, removing its files, and reads the journal instead.
     fn lose_engine(&self) -> Result<(), StoreError> {
-        // Whoever is just being told of records may ask for others.
+        // A callback of a scan may be asking for other records.
         let failed = |_| StoreError::Failed { path: self.path.clone() };
         let mut found = self.found.try_borrow_mut().map_err(failed)?;
-        if let Found::Engine(_) = &*found {
-            if let Found::Engine(engine) = std::mem::replace(&mut *found, Found::Nowhere) {
+        if let Lookup::Engine(_) = &*found {
+            if let Lookup::Engine(engine) = std::mem::replace(&mut *found, Lookup::Nowhere) {
                 engine.abandon();
             }
-            *found = Found::Journal(places(&self.path)?);
+            *found = Lookup::Journal(places(&self.path)?);
             engine::discard(&self.path);
         }
         Ok(())
     }
 }
 
-/// Whether `engine` has the records that `places` has, and no others.
+/// Whether `engine` and `places` have exactly the same records.
 fn is_same(engine: &Engine, places: &Places) -> Result<bool, Lost> {
     let mut records = engine.records("");
     let mut is_same = true;
@@ -270,18 +271,18 @@ pub(super) fn places(path: &Path) -> Result<Places, StoreError> {
     read.map_err(|what| StoreError::Damaged { path: path.to_owned(), what })
 }
 
-/// The value of `key`, of which `sealed` was read in the journal of the store's folder `path`.
+/// The value of `key` from `sealed`, which was read from the journal in the store's folder `path`.
 pub(super) fn opened(path: &Path, key: &str, sealed: std::io::Result<Vec<u8>>) -> Result<Vec<u8>, StoreError> {
     let sealed = sealed.map_err(|error| StoreError::io(&path.join(journal::FILE), error))?;
     check(path, key, &sealed).map(Cow::into_owned)
 }
 
-/// The value of `key`, if it lies in the store's folder `path` as it was written.
+/// The value of `key` in `sealed`, if it is undamaged.
 pub(super) fn check<'s>(path: &Path, key: &str, sealed: &'s [u8]) -> Result<Cow<'s, [u8]>, StoreError> {
     record::open(key, sealed).map_err(|what| StoreError::Damaged { path: path.to_owned(), what })
 }
 
-/// Why the journal in `path` cannot be read.
+/// The error for a journal in `path` that cannot be read.
 fn journal_error(path: &Path) -> impl Fn(std::io::Error) -> StoreError {
     move |error| match error.kind() {
         std::io::ErrorKind::NotFound => {
@@ -310,7 +311,7 @@ impl Store for DiskStore {
         let mut last = after.map(str::to_owned);
         let whole = prefix.strip_suffix('/').filter(|space| after.is_none() && !space.contains('/'));
         let mut of_engine = |engine: &Engine| {
-            // A whole space is known to have so many records.
+            // The number of records in a whole space is known and can be checked.
             if whole.is_some_and(|space| engine.is_whole(space) != Ok(true)) {
                 return Err(Lost);
             }
@@ -321,7 +322,7 @@ impl Store for DiskStore {
             }
             Ok(())
         };
-        if let Found::Engine(engine) = &*self.found.borrow()
+        if let Lookup::Engine(engine) = &*self.found.borrow()
             && of_engine(engine) == Ok(())
         {
             return Ok(());
@@ -345,8 +346,8 @@ impl Store for DiskStore {
         let records: Vec<Sealed<'_>> = sealed.iter().map(|(key, value)| (*key, value.as_deref())).collect();
         let number = self.change + 1;
         let appended = match self.journal.append(number, &records) {
-            // What sled takes can be had again, and what is to be kept cannot.
-            Err(error) if disk_space::is_lacking(&error) && matches!(self.found.get_mut(), Found::Engine(_)) => {
+            // sled can be rebuilt, so give up its space for the new records.
+            Err(error) if disk_space::is_exhausted(&error) && matches!(self.found.get_mut(), Lookup::Engine(_)) => {
                 self.lose_engine()?;
                 self.note();
                 self.journal.append(number, &records)
@@ -354,24 +355,24 @@ impl Store for DiskStore {
             appended => appended,
         };
         let values = appended.map_err(|error| StoreError::io(self.journal.path(), error))?;
-        // From here on it is there, whatever becomes of sled.
+        // From here on the change is acknowledged, whatever happens to sled.
         self.change = number;
         let told = match self.found.get_mut() {
-            Found::Engine(engine) => {
+            Lookup::Engine(engine) => {
                 let records = sealed.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
                 engine.apply(number, records).map(|more| self.live = self.live.saturating_add_signed(more))
             }
-            Found::Journal(places) => {
+            Lookup::Journal(places) => {
                 let records = records.iter().zip(values).map(|((key, value), at)| (*key, at, value.map(<[u8]>::len)));
                 places.apply(records);
                 self.live = places.live;
                 Ok(())
             }
-            Found::Nowhere => Ok(()),
+            Lookup::Nowhere => Ok(()),
         };
         if told == Err(Lost)
             && self.lose_engine().is_ok()
-            && let Found::Journal(places) = self.found.get_mut()
+            && let Lookup::Journal(places) = self.found.get_mut()
         {
             self.live = places.live;
         }
@@ -384,7 +385,7 @@ impl Store for DiskStore {
     }
 }
 
-/// What is written of `changes`; of several to a record the last one counts.
+/// The records to write for `changes`; the last change of a record counts.
 fn seal(changes: &[Change]) -> Result<BTreeMap<&str, Option<Vec<u8>>>, StoreError> {
     let mut sealed = BTreeMap::new();
     for Change { key, value } in changes {

@@ -1,30 +1,30 @@
-//! What the place of a store is like: how much room there is, and whether it lies on another machine.
+//! The file system of a store: free space, and whether it is a network's.
 
 use std::io;
 use std::path::Path;
 
 use super::error::StoreError;
 
-/// With less, sled is not told of changes: it grows by pieces.
+/// With fewer free bytes sled is not updated, as it grows in large steps.
 pub(super) const LEAST: u64 = 2 << 20;
 
-/// Whether `bytes` fit beside what is in `folder`.
-pub(super) fn is_there(folder: &Path, bytes: u64) -> Result<(), StoreError> {
+/// Fails if fewer than `bytes` are free in the file system of `folder`.
+pub(super) fn check_free(folder: &Path, bytes: u64) -> Result<(), StoreError> {
     match fs4::available_space(folder) {
         Ok(room) if room < bytes => Err(StoreError::DiskFull { path: folder.to_owned() }),
-        // Where that cannot be told, writing will tell.
+        // If free space is unknown, writing will tell.
         _ => Ok(()),
     }
 }
 
-/// Whether that is why something could not be written.
-pub(super) fn is_lacking(error: &io::Error) -> bool {
+/// Whether `error` means that there is no space left.
+pub(super) fn is_exhausted(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
-/// The kind of file system on which `folder` lies, if that is one of a network's: locks and the order of writes are not
-/// what they are on a disk there.
+/// The kind of a network file system on which `folder` lies; `None` for a local one. On network file systems locks and
+/// the order of writes are less reliable.
 pub fn network(folder: &Path) -> Option<String> {
     let folder = folder.ancestors().find_map(|folder| folder.canonicalize().ok())?;
     of_mounts(&std::fs::read_to_string("/proc/self/mounts").ok()?, &folder)
@@ -51,7 +51,7 @@ fn of_mounts(mounts: &str, folder: &Path) -> Option<String> {
         let mut words = line.split(' ');
         let (Some(_), Some(place), Some(kind)) = (words.next(), words.next(), words.next()) else { continue };
         let place = place.replace("\\040", " ");
-        // The last of equals lies over the others.
+        // Of equal mount points the last one hides the others.
         if folder.starts_with(&place) && found.is_none_or(|(length, _)| length <= place.len()) {
             found = Some((place.len(), kind));
         }

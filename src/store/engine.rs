@@ -1,9 +1,10 @@
-//! sled 0.34.7: where records are found without reading the journal, from which it can be made anew at any time.
+//! sled 0.34.7: finds records without reading the journal, from which it can be rebuilt at any time.
 //!
-//! sled's writing thread may fail without waking those who wait for it, dropping it included, and it panics on some damaged
-//! files. So it lives on a thread of its own, which is asked and waited for only so long: whatever goes wrong there is
-//! [`Lost`], and whoever asked reads the journal. Its `flush` ends in `sync_file_range`, which does not make a grown file
-//! durable, so fsync is called besides; it takes a half-written `snap.*.generating` for a snapshot, so those go before it opens.
+//! sled's writing thread may fail without waking those who wait for it, even on drop, and sled panics on some damaged
+//! files. So it runs on a thread of its own, which is waited for only for a limited time; any failure there is
+//! [`Lost`], and the caller reads the journal instead. sled's `flush` ends in `sync_file_range`, which does not make a
+//! grown file durable, so fsync is called as well. sled takes a half-written `snap.*.generating` for a snapshot, so
+//! those are removed before it opens.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -18,59 +19,59 @@ use std::time::{Duration, Instant};
 use super::{disk_space, record, space};
 use crate::durable;
 
-/// Its folder in the store's.
+/// The folder of sled in the store's folder.
 pub(super) const FOLDER: &str = "sled";
-/// How long an answer may take, beside the time for its bytes.
+/// How long an answer may take, in addition to the time for its bytes.
 const PATIENCE: Duration = Duration::from_secs(4);
-/// How often sled is asked whether it has failed meanwhile, and what is left of the patience then.
+/// How often to check whether sled has failed meanwhile, and how long to wait after that.
 const LOOK: Duration = Duration::from_millis(50);
 const MERCY: Duration = Duration::from_millis(300);
-/// A slow disk takes so many bytes in a second.
+/// The slowest disk to expect, in bytes per second.
 const SLOW: u64 = 8 << 20;
-/// The lock of a process that was killed may linger for so long.
+/// How long the lock of a killed process may linger.
 const LINGERING: Duration = Duration::from_secs(2);
 const CACHE: u64 = 64 << 20;
 const THREAD: &str = "sled";
-/// What is sled's own and no record.
+/// The prefix of keys that are not records.
 const META: &str = "meta/";
-/// The number of the last change.
+/// The key of the last change's number.
 const CHANGE: &str = "meta/change";
-/// The number of records of a space stands below this.
+/// The prefix of keys with the number of records in a space.
 const COUNT: &str = "meta/count/";
-/// Records, and about as many bytes, that are handed over at once.
+/// How many records, and about how many bytes, are passed to the thread at once.
 const RECORDS: usize = 512;
 const BYTES: usize = 2 << 20;
 
-/// sled did not do what it was asked for, or not in time. It is not to be asked again.
+/// sled failed, or did not answer in time. It must not be used any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Lost;
 
-/// A key, and what lies under it; `None` where it is removed.
+/// A key and its value; `None` removes it.
 pub(super) type Record = (String, Option<Vec<u8>>);
 
 type Job = Box<dyn FnOnce(&Sled) + Send>;
 type HasFailed = Box<dyn Fn() -> bool + Send>;
 
-/// sled, open for as long as this lives.
+/// sled, open until dropped.
 pub(super) struct Engine {
     folder: PathBuf,
-    /// Gone when it is closed.
+    /// `None` once it is closing.
     jobs: Option<Sender<Job>>,
     closed: Receiver<()>,
-    /// Whether something went wrong in one of sled's threads.
+    /// Whether one of sled's threads has failed.
     has_failed: HasFailed,
     is_lost: bool,
 }
 
-/// What the engine's thread has.
+/// What the thread works with.
 struct Sled {
     db: sled::Db,
-    /// sled's file, to make its growth durable.
+    /// sled's file, for fsync.
     file: File,
 }
 
 impl Engine {
-    /// Opens what is in the store's folder `store`; the number of its last change.
+    /// Opens sled in the store's folder `store`; returns it and the number of its last change.
     pub fn open(store: &Path) -> Result<(Engine, u64), Lost> {
         let folder = store.join(FOLDER);
         if !folder.join("db").exists() {
@@ -81,7 +82,7 @@ impl Engine {
         Ok((engine, change))
     }
 
-    /// Makes it anew of `records`, which are those after the change `change`.
+    /// Builds sled anew from the records that `fill` puts, as of the change `change`.
     pub fn make(store: &Path, change: u64, fill: &mut dyn FnMut(Put<'_>) -> Result<(), Lost>) -> Result<Engine, Lost> {
         discard(store);
         let folder = store.join(FOLDER);
@@ -109,18 +110,18 @@ impl Engine {
         Ok(engine)
     }
 
-    /// What lies under `key`.
+    /// The value of `key`.
     pub fn get(&self, key: &str) -> Result<Option<Vec<u8>>, Lost> {
         let key = key.to_owned();
         self.ask(0, move |sled| Ok(sled.db.get(key)?.map(|sealed| sealed.to_vec())))
     }
 
-    /// All records whose keys begin with `prefix`, in the order of their keys. Nothing comes behind an error.
+    /// All records whose keys begin with `prefix`, in order. The iterator ends after an error.
     pub fn records(&self, prefix: &str) -> impl Iterator<Item = Result<(String, Vec<u8>), Lost>> {
         self.records_after(prefix, None)
     }
 
-    /// Those of them that stand behind `after`.
+    /// All records whose keys begin with `prefix` and come after `after`.
     pub fn records_after(
         &self,
         prefix: &str,
@@ -145,7 +146,7 @@ impl Engine {
         })
     }
 
-    /// Some records whose keys begin with `prefix` and stand behind `after`, in the order of their keys; none behind the last.
+    /// A page of records whose keys begin with `prefix` and come after `after`, in order; empty at the end.
     fn page(&self, prefix: &str, after: Option<&str>) -> Result<Vec<(String, Vec<u8>)>, Lost> {
         let (prefix, after) = (prefix.to_owned(), after.map(str::to_owned));
         self.ask(BYTES as u64, move |sled| {
@@ -168,7 +169,7 @@ impl Engine {
         })
     }
 
-    /// How many records the space `of` should have.
+    /// The number of records that the space `of` should have.
     pub fn count(&self, of: &str) -> Result<u64, Lost> {
         let key = format!("{COUNT}{of}");
         self.ask(0, move |sled| sled.number(&key))
@@ -187,16 +188,16 @@ impl Engine {
         })
     }
 
-    /// Writes the change `change`, durably; how many bytes more there are then.
+    /// Applies the change `change` durably; returns by how many bytes the records grew.
     pub fn apply(&self, change: u64, records: Vec<Record>) -> Result<i64, Lost> {
         let bytes: usize = records.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, Vec::len)).sum();
-        if disk_space::is_there(&self.folder, disk_space::LEAST + 2 * bytes as u64).is_err() {
+        if disk_space::check_free(&self.folder, disk_space::LEAST + 2 * bytes as u64).is_err() {
             return Err(Lost);
         }
         self.ask(bytes as u64, move |sled| sled.apply(change, &records))
     }
 
-    /// Asks its thread, and waits for the time that so many bytes may take.
+    /// Runs `job` on the thread, and waits for its answer as long as `bytes` bytes may take.
     fn ask<T: Send + 'static>(
         &self,
         bytes: u64,
@@ -211,8 +212,8 @@ impl Engine {
         }
     }
 
-    /// What comes within `patience`, of which little is left where one of sled's threads has failed: whoever waits for it there
-    /// may wait for ever.
+    /// Waits for an answer within `patience`, which is shortened if one of sled's threads fails: the answer might never
+    /// come.
     fn wait<T>(&self, answer: &Receiver<T>, patience: Duration) -> Option<T> {
         let mut end = Instant::now() + patience;
         let mut has_failed = false;
@@ -244,34 +245,34 @@ impl Engine {
         }
     }
 
-    /// Leaves it to itself: nobody waits for it any more.
+    /// Drops it without waiting for its thread.
     pub fn abandon(mut self) {
         self.is_lost = true;
     }
 }
 
-/// Takes a key and what lies under it.
+/// A function that takes a key and its value.
 pub(super) type Put<'p> = &'p mut dyn FnMut(&str, Vec<u8>) -> Result<(), Lost>;
 
 impl Drop for Engine {
     fn drop(&mut self) {
         self.jobs = None;
         if !self.is_lost {
-            // What it still writes is nothing new.
+            // What it may still write is not needed.
             self.wait(&self.closed, PATIENCE);
         }
     }
 }
 
-/// Removes it from the store's folder `store`, with all that earlier compactions left. What cannot be removed is seen by whoever
-/// makes it anew.
+/// Removes sled's folder from the store's folder `store`, with leftovers of earlier compactions. A failure is noticed
+/// when it is rebuilt.
 pub(super) fn discard(store: &Path) {
     for name in [FOLDER, "sled.new", "sled.old"] {
         let _ = fs::remove_dir_all(store.join(name));
     }
 }
 
-/// Bytes of the files in `folder`.
+/// The size of all files in `folder`.
 pub(super) fn size(folder: &Path) -> u64 {
     let files = walkdir::WalkDir::new(folder).into_iter().flatten();
     files.filter_map(|file| file.metadata().ok()).filter(|data| data.is_file()).map(|data| data.len()).sum()
@@ -281,10 +282,10 @@ fn patience(bytes: u64) -> Duration {
     PATIENCE + Duration::from_millis(bytes.saturating_mul(1000) / SLOW)
 }
 
-/// The life of the engine's thread.
+/// The main function of the thread.
 fn serve(folder: &Path, opened: &SyncSender<Option<HasFailed>>, asked: &Receiver<Job>, closing: &SyncSender<()>) {
     if let Some(Ok(sled)) = caught(|| Sled::open(folder)) {
-        // sled notes it there before it goes on.
+        // sled records a failure in its context before it goes on.
         let config = (*sled.db.context).clone();
         if opened.send(Some(Box::new(move || config.global_error().is_err()))).is_ok() {
             asked.iter().for_each(|job| job(&sled));
@@ -300,7 +301,7 @@ fn caught<T>(ask: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(ask)).ok()
 }
 
-/// What a panic of sled's would print helps nobody.
+/// Suppresses the panic messages of sled's thread.
 fn be_quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -322,7 +323,7 @@ impl Sled {
         remove_half_written_snapshots(folder)?;
         let begun = Instant::now();
         let db = loop {
-            // Nothing is written but what is asked for.
+            // Disables background flushes: only explicit ones write.
             let config =
                 sled::Config::new().path(folder).cache_capacity(CACHE).flush_every_ms(None).mode(sled::Mode::LowSpace);
             match config.open() {
@@ -371,7 +372,7 @@ fn is_locked(error: &sled::Error) -> bool {
     matches!(error, sled::Error::Io(error) if error.to_string().contains("could not acquire lock"))
 }
 
-/// They are what a cut-off snapshot leaves; sled would read them as whole ones.
+/// These are left by an interrupted snapshot, and sled would read them as complete ones.
 fn remove_half_written_snapshots(engine: &Path) -> std::io::Result<()> {
     let Ok(entries) = fs::read_dir(engine) else { return Ok(()) };
     for entry in entries.flatten() {

@@ -13,31 +13,31 @@ pub enum StoreError {
     Busy {
         /// The store.
         path: PathBuf,
-        /// Which process, as far as it said.
+        /// The process, if it left its name.
         holder: String,
     },
-    /// The folder holds something else.
+    /// The folder contains something else.
     #[error("{path} is not empty and not a store of oomdoc's")]
     Foreign {
         /// The folder.
         path: PathBuf,
     },
-    /// A newer oomdoc wrote it.
+    /// It was written by a newer oomdoc.
     #[error("the store {path} has format {found}; this oomdoc knows formats up to {known}")]
     Newer {
         /// The store.
         path: PathBuf,
         /// Its format.
         found: u32,
-        /// The newest that is known here.
+        /// The newest known format.
         known: u32,
     },
-    /// Something in it is not as it was written.
+    /// It is damaged.
     #[error("the store {path} is damaged: {what}")]
     Damaged {
         /// The store.
         path: PathBuf,
-        /// What does not fit.
+        /// What is damaged.
         what: String,
     },
     /// It is older than what was read from it before.
@@ -47,15 +47,15 @@ pub enum StoreError {
         path: PathBuf,
         /// Its last change.
         found: u64,
-        /// The last change of which the snapshot knows.
+        /// The last change that the snapshot knows.
         seen: u64,
     },
-    /// Nothing can be written there.
+    /// It cannot be written.
     #[error("{path} cannot be written: {error}")]
     ReadOnly {
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system says.
+        /// The system's error.
         error: io::Error,
     },
     /// The disk is full.
@@ -64,39 +64,39 @@ pub enum StoreError {
         /// The file or folder.
         path: PathBuf,
     },
-    /// A value is larger than a record may be.
+    /// A value is too large.
     #[error("{key} has {bytes} bytes; a record may have {most}")]
     TooLarge {
-        /// The record.
+        /// Its key.
         key: String,
-        /// Its size.
+        /// Its size in bytes.
         bytes: usize,
-        /// The largest size.
+        /// The largest size in bytes.
         most: usize,
     },
-    /// A commit failed before; whether later ones would be durable is not known.
+    /// A commit failed earlier, so it is unknown whether later ones would be durable.
     #[error("the store {path} is closed to changes since one of them failed")]
     Failed {
         /// The store.
         path: PathBuf,
     },
-    /// Reading or writing failed otherwise.
+    /// Any other error of reading or writing.
     #[error("{path}: {error}")]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system says.
+        /// The system's error.
         error: io::Error,
     },
 }
 
 impl StoreError {
-    /// What the operating system says of `path`, told apart by what to do about it.
+    /// Classifies a system error by what the user can do about it.
     pub(crate) fn io(path: &Path, error: io::Error) -> StoreError {
         let path = path.to_owned();
         match error.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly { path, error },
-            _ if disk_space::is_lacking(&error) => StoreError::DiskFull { path },
+            _ if disk_space::is_exhausted(&error) => StoreError::DiskFull { path },
             _ => StoreError::Io { path, error },
         }
     }

@@ -1,5 +1,5 @@
-//! The marker that says whose folder it is and in which format: each version of sled opens the other's folder as an empty
-//! one, without an error.
+//! The marker file, which says what a folder is and in which format. It is needed because each version of sled opens
+//! the folder of another as an empty one, without an error.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,7 +12,8 @@ use super::journal;
 use crate::durable;
 use crate::hexadecimal::hexadecimal;
 
-/// The format that is written, and the newest that is understood: 1 had no packed records, 2 no journal.
+/// The format that is written, and the newest that can be read. Format 1 had no compressed records, format 2 no
+/// journal.
 const FORMAT: u32 = 3;
 pub(super) const MARKER: &str = "FORMAT";
 const MAGIC: &str = "oomdoc store";
@@ -20,25 +21,25 @@ const ENGINE: &str = "sled 0.34.7";
 const NEW: &str = "new";
 const READY: &str = "ready";
 
-/// What a folder says of itself.
+/// The state of a folder according to its marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// It is empty, or somebody began to make a store of it.
+    /// It is empty, or the creation of a store was begun.
     New,
-    /// It holds a store of an earlier format, which was sled alone.
+    /// It contains a store of an earlier format, which was sled alone.
     Old,
-    /// It holds a store.
+    /// It contains a store.
     Ready,
 }
 
-/// Whether `folder` is a store, or can become one.
+/// The state of `folder`, or why it is not a store.
 pub(super) fn read(folder: &Path) -> Result<State, StoreError> {
     let marker = folder.join(MARKER);
     match fs::read(&marker) {
         Ok(bytes) => parse(folder, &String::from_utf8_lossy(&bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => match is_empty(folder) {
             Ok(true) => Ok(State::New),
-            // Another process may have made it between the two looks: the mark is there before anything else.
+            // Another process may have created the store between the two looks; the marker is always written first.
             Ok(false) => match fs::read(&marker) {
                 Ok(bytes) => parse(folder, &String::from_utf8_lossy(&bytes)),
                 Err(_) if folder.join(journal::FILE).exists() => {
@@ -75,14 +76,14 @@ fn parse(folder: &Path, text: &str) -> Result<State, StoreError> {
     }
 }
 
-/// What tells the store in `folder` from others.
+/// The id of the store in `folder`.
 pub(super) fn id_of(folder: &Path) -> Option<String> {
     let text = fs::read_to_string(folder.join(MARKER)).ok()?;
     text.lines().find_map(|line| line.strip_prefix("id ")).map(|id| id.trim().to_owned())
 }
 
-/// Marks `folder`, before anything else is created in it, as one of which a store is made: so one whose creation was
-/// interrupted is told from a store that lost its contents.
+/// Marks `folder` as a store in creation, before any other file is created: an interrupted creation can thus be told
+/// from a store that lost its contents.
 pub(super) fn mark_new(folder: &Path) -> Result<(), StoreError> {
     mark(folder, NEW)
 }
@@ -92,7 +93,7 @@ pub(super) fn mark_ready(folder: &Path) -> Result<(), StoreError> {
     mark(folder, READY)
 }
 
-/// The id stays what it was.
+/// Writes the marker; an existing id is kept.
 fn mark(folder: &Path, state: &str) -> Result<(), StoreError> {
     let id = id_of(folder).unwrap_or_else(id);
     let text = format!("{MAGIC}\nformat {FORMAT}\nengine {ENGINE}\nstate {state}\nid {id}\n");
@@ -100,7 +101,7 @@ fn mark(folder: &Path, state: &str) -> Result<(), StoreError> {
     durable::replace(&marker, text.as_bytes()).map_err(|error| StoreError::io(&marker, error))
 }
 
-/// Whether there is anything at `folder` that is a store, or should be one.
+/// Whether `folder` contains anything that is a store or should be one.
 pub(super) fn is_anything(folder: &Path) -> bool {
     match is_empty(folder) {
         Ok(is_empty) => !is_empty || folder.join(MARKER).exists(),
@@ -108,7 +109,7 @@ pub(super) fn is_anything(folder: &Path) -> bool {
     }
 }
 
-/// Tells stores apart; it need not be secret.
+/// A new id; it must be unique but not secret.
 fn id() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let digest =
@@ -116,7 +117,7 @@ fn id() -> String {
     hexadecimal(&digest[..8])
 }
 
-/// A lock that waits for the store's first owner is nobody else's.
+/// Whether `folder` is empty apart from a lock and a marker.
 fn is_empty(folder: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();

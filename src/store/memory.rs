@@ -4,7 +4,7 @@ use std::ops::Bound::Unbounded;
 use super::error::StoreError;
 use super::{Change, Store, record, start};
 
-/// The store without a disk: the same answers, nothing kept. For tests, and where nothing may be written.
+/// A store in memory that behaves like the one on disk, for tests and where nothing may be written.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     records: BTreeMap<String, Vec<u8>>,

@@ -1,10 +1,10 @@
-//! What outlives a run: the user's rules, later incidents and what became of them.
+//! What outlives a run: the user's rules, the incidents and their outcomes.
 //!
-//! In go changes, out come records and one snapshot file that everybody else reads. Only writers open the store: it allows
-//! one process, and opening costs tens of milliseconds. Who only reads looks at its journal, beside any writer and without
-//! leave to write. What is acknowledged survives a killed process, a power cut and a full or failing disk; whatever does not
-//! fit (a newer format, a damaged record, a folder of somebody else's) is a named error with advice, never a panic and never
-//! an empty answer.
+//! In: changes. Out: records, and one snapshot file for everybody else. Only writers open the store, which allows one
+//! process and takes tens of milliseconds. Readers look at its journal, beside any writer and without write permission.
+//! What was acknowledged survives a killed process, a power cut and a full or failing disk. Anything unexpected (a
+//! newer format, a damaged record, a foreign folder) is a named error with advice, never a panic and never an empty
+//! answer.
 
 mod compact;
 mod disk;
@@ -33,18 +33,19 @@ pub use disk_space::network;
 pub use error::StoreError;
 pub use home::{HomeUnknown, find_home};
 pub use memory::MemoryStore;
-pub use owner::machine;
+pub use owner::host_name;
 pub use rules::{RuleChanges, import_rules, own_rules, remove_rules};
 pub use salvage::salvage;
 pub use snapshot::Snapshot;
 pub use view::View;
 
-/// Keys are paths, `rules/user/causes/nvlink.toml`; what stands before the first slash is the record's space.
+/// A store of records. Keys are paths, `rules/user/causes/nvlink.toml`; the part before the first slash is the record's
+/// space.
 pub trait Store {
     /// The value of `key`.
     fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Hands every record whose key begins with `prefix` and stands behind `after` to `each`, in the order of their keys.
+    /// Calls `each` with every record whose key begins with `prefix` and comes after `after`, in order.
     fn scan_after(
         &self,
         prefix: &str,
@@ -52,29 +53,29 @@ pub trait Store {
         each: &mut dyn FnMut(&str, &[u8]),
     ) -> Result<(), StoreError>;
 
-    /// Hands every record whose key begins with `prefix` to `each`, in the order of their keys.
+    /// Calls `each` with every record whose key begins with `prefix`, in order.
     fn scan(&self, prefix: &str, each: &mut dyn FnMut(&str, &[u8])) -> Result<(), StoreError> {
         self.scan_after(prefix, None, each)
     }
 
-    /// Makes all of `changes` or none. They are durable when this returns; out comes the number of the change.
+    /// Applies all of `changes` or none. They are durable when this returns the number of the change.
     fn commit(&mut self, changes: &[Change]) -> Result<u64, StoreError>;
 
-    /// The number of the last change, 0 before the first.
+    /// The number of the last change; 0 before the first.
     fn change(&self) -> u64;
 }
 
 /// A record to write or to remove.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Which record.
+    /// Its key.
     pub key: String,
     /// Its value; `None` removes it.
     pub value: Option<Vec<u8>>,
 }
 
 impl Change {
-    /// Writes a record, whatever stood there.
+    /// Writes a record, replacing an earlier one.
     pub fn put(key: impl Into<String>, value: impl Into<Vec<u8>>) -> Change {
         Change { key: key.into(), value: Some(value.into()) }
     }
@@ -85,7 +86,7 @@ impl Change {
     }
 }
 
-/// Where a scan of `prefix` begins that hands out what stands behind `after`.
+/// The lower bound of a scan of `prefix` that continues after `after`.
 fn start<'k>(prefix: &'k str, after: Option<&'k str>) -> Bound<&'k str> {
     after.filter(|after| *after >= prefix).map_or(Bound::Included(prefix), Bound::Excluded)
 }

@@ -1,4 +1,4 @@
-//! Who has the store open: one process, which says so.
+//! The lock that allows one process to have the store open, and names it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write;
@@ -8,19 +8,19 @@ use std::time::{Duration, Instant};
 
 use super::error::StoreError;
 
-/// The lock's name in the store's folder.
+/// The lock file's name in the store's folder.
 pub(super) const FILE: &str = "OWNER";
-/// How often a lock that is held is tried again.
+/// How often to retry a lock that is held.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The right to open the store, for as long as this lives.
+/// The right to open the store, held until dropped.
 #[derive(Debug)]
 pub(super) struct Owner {
     _lock: File,
 }
 
 impl Owner {
-    /// Takes the lock of the store in `folder`, waiting for `patience` where another process has it.
+    /// Locks the store in `folder`, waiting up to `patience` for another process.
     pub fn of(folder: &Path, patience: Duration) -> Result<Owner, StoreError> {
         let path = folder.join(FILE);
         let io = |error| StoreError::io(&path, error);
@@ -42,24 +42,21 @@ impl Owner {
                 Err(TryLockError::Error(error)) => return Err(io(error)),
             }
         }
-        let holder = format!("process {} on {}\n", std::process::id(), host());
-        // The lock is what counts; its name may not fit on a full disk.
+        let host = host_name().unwrap_or_else(|| "this host".to_owned());
+        let holder = format!("process {} on {host}\n", std::process::id());
+        // Only the lock matters; on a full disk the name may be missing.
         let _ = file.set_len(0).and_then(|()| file.write_all(holder.as_bytes()));
         Ok(Owner { _lock: file })
     }
 
-    /// Whether nobody has the store in `folder` open. Asks for reading only.
+    /// Whether no process has the store in `folder` open. Needs read permission only.
     pub fn is_nobody(folder: &Path) -> bool {
         File::open(folder.join(FILE)).is_ok_and(|file| file.try_lock_shared().is_ok())
     }
 }
 
-fn host() -> String {
-    machine().unwrap_or_else(|| "this host".to_owned())
-}
-
-/// The name of this machine, where the system says it.
-pub fn machine() -> Option<String> {
+/// The machine's host name, if the system tells it.
+pub fn host_name() -> Option<String> {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").ok().or_else(|| std::env::var("HOSTNAME").ok());
     name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty())
 }

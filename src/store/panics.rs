@@ -2,7 +2,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Mutex;
 
-/// What `ask` answers; `None` where it panicked. What the panic would print about it helps nobody.
+/// Calls `ask`; returns `None` if it panics, and suppresses the panic's message.
 pub(crate) fn quietly<T>(ask: impl FnOnce() -> T) -> Option<T> {
     static QUIET: Mutex<()> = Mutex::new(());
     thread_local! {

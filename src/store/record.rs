@@ -1,6 +1,6 @@
-//! A value as it lies on the disk: version (1 byte), length (4, little-endian), checksum (8), payload, which is a zstd frame
-//! in version 2. The checksum covers the key as well, so that a value under the wrong key is noticed, and what lies there,
-//! so that nothing damaged is unpacked.
+//! Sealed values: version (1 byte), length (4, little-endian), checksum (8), payload, which in version 2 is a zstd
+//! frame. The checksum covers the key, so that a value under the wrong key is noticed, and the compressed payload, so
+//! that nothing damaged is decompressed.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -11,23 +11,23 @@ use zstd::bulk::{Compressor, Decompressor};
 const PLAIN: u8 = 1;
 const PACKED: u8 = 2;
 const HEAD: usize = 1 + 4 + 8;
-/// Shorter payloads hardly get shorter.
+/// Shorter payloads hardly compress.
 const LEAST: usize = 200;
-/// The level of zstd that is fastest; words of logs get a third as long by any.
+/// The fastest level of zstd; text of logs shrinks to a third at any level.
 const LEVEL: i32 = 1;
 
 thread_local! {
-    // Making one takes longer than using it. They fail where there is no memory, and then records are kept as they are.
+    // Creating a context takes longer than using it. It fails without memory; records are then stored uncompressed.
     static PACK: RefCell<Option<Compressor<'static>>> = RefCell::new(Compressor::new(LEVEL).ok());
     static UNPACK: RefCell<Option<Decompressor<'static>>> = RefCell::new(Decompressor::new().ok());
 }
 
-/// The largest payload. sled never gives back the space of values that it must store in files of their own.
+/// The largest payload. sled stores larger values in files of their own and never frees their space.
 pub(super) const MOST: usize = 64 << 10;
 /// The longest key.
 pub(super) const LONGEST_KEY: usize = 4 << 10;
 
-/// `payload` ready to be written under `key`.
+/// Seals `payload` for writing under `key`.
 pub(super) fn seal(key: &str, payload: &[u8]) -> Vec<u8> {
     let packed =
         (payload.len() >= LEAST).then(|| pack(payload)).flatten().filter(|packed| packed.len() < payload.len());
@@ -44,7 +44,7 @@ fn pack(payload: &[u8]) -> Option<Vec<u8>> {
     PACK.with_borrow_mut(|pack| pack.as_mut()?.compress(payload).ok())
 }
 
-/// The payload of what was read under `key`; the error says what does not fit.
+/// The payload of the value `sealed` that was read under `key`; the error describes the damage.
 pub(super) fn open<'s>(key: &str, sealed: &'s [u8]) -> Result<Cow<'s, [u8]>, String> {
     let (head, payload) =
         sealed.split_at_checked(HEAD).ok_or_else(|| format!("record {key} has {} bytes", sealed.len()))?;

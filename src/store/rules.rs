@@ -1,4 +1,4 @@
-//! The rule base in the store: what the user imported, and beside it, once a version, what was part of the binary.
+//! Rules in the store: those that the user imported, and once per version those that the binary shipped.
 
 use super::error::StoreError;
 use super::{Change, Store};
@@ -7,18 +7,18 @@ use crate::knowledge::{RuleFile, shipped_files};
 const USER: &str = "rules/user/";
 const SHIPPED: &str = concat!("rules/shipped/", env!("CARGO_PKG_VERSION"), "/");
 
-/// What an import changed, by path.
+/// What an import changed, as paths.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct RuleChanges {
-    /// Files that were not there.
+    /// New files.
     pub added: Vec<String>,
-    /// Files that were there with other contents.
+    /// Files whose content changed.
     pub replaced: Vec<String>,
     /// Files that were there already.
     pub unchanged: Vec<String>,
 }
 
-/// The user's own rules.
+/// The user's imported rules.
 pub fn own_rules(store: &dyn Store) -> Result<Vec<RuleFile>, StoreError> {
     let mut files = Vec::new();
     store.scan("rules/", &mut |key, value| {
@@ -29,8 +29,8 @@ pub fn own_rules(store: &dyn Store) -> Result<Vec<RuleFile>, StoreError> {
     Ok(files)
 }
 
-/// Adds `files` to the user's own rules. The shipped ones of this version are kept beside them, so that a diagnosis can be
-/// read with the rules that it was made with after an upgrade.
+/// Adds `files` to the user's rules. The shipped rules of this version are stored as well, so that after an upgrade a
+/// diagnosis can still be read with the rules that made it.
 pub fn import_rules(store: &mut dyn Store, files: &[RuleFile]) -> Result<RuleChanges, StoreError> {
     let mut done = RuleChanges::default();
     let mut changes = Vec::new();
@@ -54,7 +54,7 @@ pub fn import_rules(store: &mut dyn Store, files: &[RuleFile]) -> Result<RuleCha
     Ok(done)
 }
 
-/// Takes `paths` out of the user's own rules.
+/// Removes `paths` from the user's rules.
 pub fn remove_rules(store: &mut dyn Store, paths: &[&str]) -> Result<(), StoreError> {
     let changes: Vec<Change> = paths.iter().map(|path| Change::remove(format!("{USER}{path}"))).collect();
     store.commit(&changes).map(drop)

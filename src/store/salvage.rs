@@ -1,5 +1,4 @@
-//! What can be read of a damaged store: of the journal all entries that are whole, whatever stands between them, and of sled what
-//! the journal lost.
+//! Salvage of a damaged store: all entries of the journal that are whole, and records that only sled still has.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,31 +9,31 @@ use super::disk::{FOLDER, PATIENCE};
 use super::engine::{self, Engine};
 use super::error::StoreError;
 use super::format;
-use super::journal::{FILE, Making, Readable};
+use super::journal::{FILE, NewJournal, Readable};
 use super::owner::Owner;
 use super::{Snapshot, record};
 use crate::durable;
 
-/// What a salvage found.
+/// The result of a salvage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Salvaged {
-    /// Records that are kept.
+    /// Records that were saved.
     pub records: u64,
-    /// Those of them that only sled still had.
+    /// Those of them that only sled had.
     pub restored: u64,
-    /// Places in the journal that make no sense.
+    /// Unreadable gaps in the journal.
     pub gaps: u64,
-    /// Where what is damaged lies now.
+    /// Where the damaged file is now.
     pub damaged: PathBuf,
 }
 
-/// Makes the store in `home` anew of what can be read of it. The damaged one stays beside it.
+/// Rebuilds the store in `home` from what can be read of it. The damaged file is kept beside it.
 pub fn salvage(home: &Path) -> Result<Salvaged, StoreError> {
     let path = home.join(FOLDER);
     let io = |error| StoreError::io(&path, error);
     let (journal, new) = (path.join(FILE), path.join(NEW));
     match format::read(&path) {
-        // That is no damage.
+        // These are no damage.
         Err(error @ (StoreError::Newer { .. } | StoreError::Io { .. } | StoreError::ReadOnly { .. })) => {
             return Err(error);
         }
@@ -46,7 +45,7 @@ pub fn salvage(home: &Path) -> Result<Salvaged, StoreError> {
     let engine = Engine::open(&path).ok();
     let told = engine.as_ref().map_or(0, |(_, change)| *change);
     let seen = Snapshot::last_change(home);
-    // More than anybody has seen.
+    // Higher than any number that was seen before.
     let change = readable.change.max(told).max(seen) + 1;
     let written = write(&new, change, &readable, engine.as_ref().map(|(engine, _)| engine), told >= readable.change);
     if written.is_err() {
@@ -57,7 +56,7 @@ pub fn salvage(home: &Path) -> Result<Salvaged, StoreError> {
     let what = if journal.exists() { FILE } else { engine::FOLDER };
     let damaged = path.join(format!("{what}.damaged-{change}"));
     match what {
-        // A link where the system has them.
+        // A hard link where the system supports it.
         FILE => fs::hard_link(&journal, &damaged).or_else(|_| fs::copy(&journal, &damaged).map(drop)).map_err(io)?,
         _ => fs::rename(path.join(what), &damaged).map_err(io)?,
     }
@@ -67,8 +66,9 @@ pub fn salvage(home: &Path) -> Result<Salvaged, StoreError> {
     Ok(Salvaged { records, restored, gaps: readable.gaps, damaged })
 }
 
-/// Writes a journal at `new` of all that can be read, as the change `change`; how many records that are, and how many of them the
-/// journal knew nothing of. What sled has counts where it is as new as the journal, and where the journal has nothing.
+/// Writes a journal at `new` from all that can be read, as the change `change`; returns the number of records, and of
+/// those that the journal did not have. sled's values are used if sled is as new as the journal, and for keys that the
+/// journal lacks.
 fn write(
     new: &Path,
     change: u64,
@@ -76,9 +76,9 @@ fn write(
     engine: Option<&Engine>,
     is_new: bool,
 ) -> io::Result<(u64, u64)> {
-    let mut journal = Making::begin(new, change)?;
+    let mut journal = NewJournal::begin(new, change)?;
     let (mut of_engine, mut restored) = (BTreeSet::new(), 0);
-    // Behind what sled cannot read, the journal goes on alone.
+    // After the first record that sled cannot read, only the journal is used.
     for (key, sealed) in engine.into_iter().flat_map(|engine| engine.records("")).map_while(Result::ok) {
         let is_known = readable.places.contains_key(&key);
         if (is_new || !is_known) && record::open(&key, &sealed).is_ok() {

@@ -1,4 +1,4 @@
-//! The one file that everybody reads who does not write: at each commit it takes the place of the one before.
+//! The snapshot: the one file for everybody who only reads, replaced at each commit.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -17,26 +17,26 @@ use crate::model::Experience;
 
 const FILE: &str = "snapshot";
 const MAGIC: &str = "oomdoc snapshot";
-/// Fields may be added within a version; readers leave out those that they do not know.
+/// Fields may be added within a version; readers ignore unknown ones.
 const VERSION: u32 = 1;
 
-/// What an analysis needs of the store.
+/// What an analysis needs from the store.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// The number of the change after which it was written.
     pub change: u64,
-    /// The number of the last change that touched the history.
+    /// The number of the last change to the history.
     #[serde(default)]
     pub history: u64,
-    /// The user's own rules.
+    /// The user's rules.
     #[serde(default)]
     pub rules: Vec<RuleFile>,
-    /// What came up and was tried before.
+    /// Earlier incidents and what was tried against them.
     #[serde(default)]
     pub experience: Experience,
 }
 
-/// A snapshot that cannot be used. Nothing is lost by it: the store has everything.
+/// Why a snapshot cannot be used. Nothing is lost by that: the store has everything.
 #[derive(Debug, Error)]
 pub enum SnapshotError {
     /// It cannot be read.
@@ -44,10 +44,10 @@ pub enum SnapshotError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// A newer oomdoc wrote it.
+    /// It was written by a newer oomdoc.
     #[error("{path} has format {found}; this oomdoc knows formats up to {VERSION}")]
     Newer {
         /// The file.
@@ -55,7 +55,7 @@ pub enum SnapshotError {
         /// Its format.
         found: u32,
     },
-    /// It is not as it was written.
+    /// It is damaged.
     #[error("{path} is damaged")]
     Damaged {
         /// The file.
@@ -77,7 +77,7 @@ impl SnapshotError {
 }
 
 impl Snapshot {
-    /// The snapshot in `home`; an empty one where nothing was ever stored.
+    /// Reads the snapshot in `home`; an empty one if nothing was ever stored.
     pub fn read(home: &Path) -> Result<Snapshot, SnapshotError> {
         let path = home.join(FILE);
         let bytes = match fs::read(&path) {
@@ -91,14 +91,14 @@ impl Snapshot {
         })
     }
 
-    /// The number of the last change of which the snapshot in `home` knows, 0 where it says nothing.
+    /// The number of the last change that the snapshot in `home` knows; 0 if it cannot be read.
     pub fn last_change(home: &Path) -> u64 {
-        // One that does not fit is written anew behind the next change.
+        // A damaged snapshot is replaced at the next change.
         Snapshot::read(home).map_or(0, |snapshot| snapshot.change)
     }
 
-    /// The numbers of the last change in `home`, and of the last of its history, from the first bytes of its snapshot: the rest
-    /// may be large. `None` where they make no sense.
+    /// The numbers of the last change in `home` and of the last one to its history, from the first bytes of the
+    /// snapshot: the rest may be large. `None` if they cannot be read.
     pub fn head(home: &Path) -> Option<(u64, u64)> {
         const HEAD: u64 = 512;
         let mut head = Vec::new();
@@ -113,16 +113,16 @@ impl Snapshot {
             let (_, rest) = content.split_once(&format!("\"{field}\":"))?;
             rest.split(|sign: char| !sign.is_ascii_digit()).next()?.parse().ok()
         };
-        // Earlier versions wrote none of the history, and nothing that an index could follow.
+        // Earlier versions wrote no number of the history, and had no index.
         of("change").map(|change| (change, of("history").unwrap_or(0)))
     }
 
-    /// The rules that `store` holds now; what the history adds is another floor's.
+    /// A snapshot with the rules in `store`; the history adds its part.
     pub fn of(store: &dyn Store) -> Result<Snapshot, StoreError> {
         Ok(Snapshot { change: store.change(), rules: own_rules(store)?, ..Snapshot::default() })
     }
 
-    /// Takes the place of the snapshot in `home`.
+    /// Replaces the snapshot in `home`.
     pub fn write(&self, home: &Path) -> Result<(), StoreError> {
         let path = home.join(FILE);
         let content = serde_json::to_vec(self).map_err(|error| StoreError::io(&path, error.into()))?;
@@ -132,7 +132,7 @@ impl Snapshot {
     }
 }
 
-/// The error is the version where that is too new.
+/// The error is the version if it is too new, otherwise `None`.
 fn parse(bytes: &[u8]) -> Result<Snapshot, Option<u32>> {
     let end = memchr::memchr(b'\n', bytes).ok_or(None)?;
     let (head, content) = (std::str::from_utf8(&bytes[..end]).map_err(|_| None)?, &bytes[end + 1..]);

@@ -6,7 +6,7 @@ use super::compact::NEW;
 use super::engine::{self, Engine, Lost};
 use super::error::StoreError;
 use super::format;
-use super::journal::{self, Done, Journal, Making};
+use super::journal::{self, DoneNote, Journal, NewJournal};
 use super::{record, space};
 use crate::durable;
 
@@ -15,14 +15,14 @@ pub(super) fn upgrade(path: &Path) -> Result<(), StoreError> {
     let io = |error| StoreError::io(path, error);
     let damaged = |what: String| StoreError::Damaged { path: path.to_owned(), what };
     let lost = |Lost| damaged("sled cannot make sense of it".to_owned());
-    // Between the two steps of a compaction.
+    // A compaction of that format was interrupted between its two steps.
     let (engine, old) = (path.join(engine::FOLDER), path.join("sled.old"));
     if old.exists() && !engine.exists() {
         fs::rename(&old, &engine).map_err(io)?;
     }
     let (engine, change) = Engine::open(path).map_err(lost)?;
     let new = path.join(NEW);
-    let mut journal = Making::begin(&new, change).map_err(io)?;
+    let mut journal = NewJournal::begin(&new, change).map_err(io)?;
     let (mut live, mut counts) = (0, BTreeMap::<String, u64>::new());
     for found in engine.records("") {
         let (key, sealed) = found.map_err(lost)?;
@@ -42,8 +42,8 @@ pub(super) fn upgrade(path: &Path) -> Result<(), StoreError> {
     durable::rename(&new, &place).map_err(io)?;
     let end = fs::metadata(&place).map_err(io)?.len();
     Journal::open(path, end)
-        .and_then(|mut journal| journal.done(Done { change, is_in_engine: true, live }))
+        .and_then(|mut journal| journal.done(DoneNote { change, is_in_engine: true, live }))
         .map_err(io)?;
-    // From here on an older oomdoc leaves it alone.
+    // From here on older versions of oomdoc refuse the store.
     format::mark_ready(path)
 }

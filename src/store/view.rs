@@ -10,32 +10,32 @@ use super::format::{self, State};
 use super::journal::Places;
 use super::{Change, Snapshot, Store, start};
 
-/// A writer on a failing disk may cut off what is just being read.
+/// A writer on a failing disk may cut off what is just being read; wait this long before reading again.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The store of a home folder as it is now, for those who only look: nobody is waited for and nothing is written. What is
-/// committed to it stays in memory.
+/// A read-only view of the store in a home folder: it waits for nobody and writes nothing. Commits to it stay in
+/// memory.
 pub struct View {
     path: PathBuf,
-    /// None where there is no store yet.
+    /// `None` if there is no store yet.
     below: Option<Places>,
     above: BTreeMap<String, Option<Vec<u8>>>,
     change: u64,
 }
 
 impl View {
-    /// Looks at the store in `home`; where nothing was ever kept, nothing is there and nothing is made.
+    /// Reads the store in `home`; an empty view if there is none, and none is created.
     pub fn of(home: &Path) -> Result<View, StoreError> {
         let path = home.join(FOLDER);
         let mut view = View { path, below: None, above: BTreeMap::new(), change: 0 };
         if !DiskStore::is_in(home) {
             return Ok(view);
         }
-        // Before the store: whatever it knows of is there by then.
+        // Read before the store: all that it knows of is in the store by then.
         let seen = Snapshot::last_change(home);
         match format::read(&view.path)? {
             State::New => return Ok(view),
-            // It has no journal yet.
+            // Upgrades it, as it has no journal yet.
             State::Old => drop(DiskStore::open(home)?),
             State::Ready => {}
         }
@@ -51,12 +51,12 @@ impl View {
         Ok(view)
     }
 
-    /// Tells the store from others; `None` where there is none yet.
+    /// The store's id; `None` if there is no store yet.
     pub fn id(&self) -> Option<String> {
         format::id_of(&self.path)
     }
 
-    /// The number of the last change of the store itself, without what was committed to this view.
+    /// The number of the last change of the store itself, without commits to this view.
     pub fn kept(&self) -> u64 {
         self.below.as_ref().map_or(0, |below| below.change)
     }

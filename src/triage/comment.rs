@@ -1,25 +1,26 @@
-//! One comment a job: written, written over, marked as solved, never stacked.
+//! One comment per job, which is created, updated and marked as solved; never a second one.
 
 use super::forge::{Comment, Forge};
 use super::http::HttpError;
 
-/// Behind the marker of a comment on what has passed.
+/// Follows the marker in a comment whose trouble is solved.
 const SOLVED: &str = "<!-- solved -->";
 
-/// What became of the comment.
+/// What was done about the comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Posted {
-    /// There was none.
+    /// A new comment was created.
     Created,
-    /// There was one.
+    /// The existing comment was updated.
     Updated,
-    /// It says that the trouble is over.
+    /// The existing comment was marked as solved.
     Solved,
-    /// There is nothing to say.
+    /// Nothing was done.
     Nothing,
 }
 
-/// The first line of a job's comment, which nobody sees; no two jobs have the same. It is part of a comment of HTML, which a hyphen could end.
+/// The hidden first line of a job's comment, distinct for distinct jobs. Hyphens in the name are escaped because they
+/// could end the HTML comment.
 pub fn marker(job: &str) -> String {
     let mut name = String::with_capacity(job.len());
     for c in job.chars() {
@@ -31,7 +32,7 @@ pub fn marker(job: &str) -> String {
     format!("<!-- oomdoc job={name} -->")
 }
 
-/// Says `text` in the comment with `marker`; what became of it, and its number.
+/// Creates or updates the comment that begins with `marker`; returns what was done and the comment's number.
 pub fn say(forge: &dyn Forge, marker: &str, text: &str) -> Result<(Posted, u64), HttpError> {
     let body = format!("{marker}\n{text}");
     let mut refused = None;
@@ -43,7 +44,7 @@ pub fn say(forge: &dyn Forge, marker: &str, text: &str) -> Result<(Posted, u64),
                     others.iter().try_for_each(|comment| forge.delete(comment.id))?;
                     return Ok((Posted::Updated, first.id));
                 }
-                // Somebody removed it meanwhile.
+                // The comment was deleted meanwhile.
                 Err(error @ HttpError::NotAllowed(404)) => refused = Some(error),
                 Err(error) => return Err(error),
             }
@@ -51,7 +52,7 @@ pub fn say(forge: &dyn Forge, marker: &str, text: &str) -> Result<(Posted, u64),
         }
         match forge.create(&body) {
             Ok(id) => return Ok((Posted::Created, keep_the_first(forge, marker).unwrap_or(id))),
-            // Perhaps it was written all the same: look before writing again.
+            // The comment may have been created although the answer failed, so look again before retrying.
             Err(error @ (HttpError::Unavailable(_) | HttpError::Busy { .. })) => refused = Some(error),
             Err(error) => return Err(error),
         }
@@ -59,8 +60,8 @@ pub fn say(forge: &dyn Forge, marker: &str, text: &str) -> Result<(Posted, u64),
     Err(refused.unwrap_or_else(|| HttpError::Unavailable("not asked".to_owned())))
 }
 
-/// Two runs at once may both have found no comment. That ours is there is enough: what fails here is no failure. The number of the one
-/// that stays, where that could be asked.
+/// Deletes all but the first comment with `marker`: two runs at once may each have created one. Failures do not matter,
+/// as the comment exists. Returns the number of the one that stays, if it can be listed.
 fn keep_the_first(forge: &dyn Forge, marker: &str) -> Option<u64> {
     let own = forge.own(marker).unwrap_or_default();
     for comment in own.iter().skip(1) {
@@ -69,8 +70,8 @@ fn keep_the_first(forge: &dyn Forge, marker: &str) -> Option<u64> {
     own.first().map(|comment| comment.id)
 }
 
-/// Marks the comment with `marker`, if there is one, as solved: `text` on top, what it was (`summary`) folded away. `None` where there
-/// is nothing to mark, else the comment's number.
+/// Marks the comment with `marker` as solved: `text` on top, the old text folded under `summary`. Returns its number,
+/// or `None` where there is none or it is marked already.
 pub fn solve(forge: &dyn Forge, marker: &str, text: &str, summary: &str) -> Result<Option<u64>, HttpError> {
     let own = forge.own(marker)?;
     let Some(Comment { id, body }) = own.first() else { return Ok(None) };

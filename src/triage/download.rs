@@ -1,7 +1,7 @@
-//! A body of any size as a stream, over redirects to where a forge stores it.
+//! Downloads of any size as a stream, following redirects to a forge's storage.
 //!
-//! Whoever writes a redirect chooses where this machine connects to. A token goes to the server that it is for and to nobody else; all
-//! others are asked over TLS, and none inside the network, unless the forge itself is there.
+//! A redirect decides where this machine connects to. The token is sent to its own server only; other servers must use
+//! TLS and, unless the forge itself is inside the private network, may not be inside it either.
 
 use std::io::{self, Read};
 use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
@@ -16,16 +16,16 @@ use ureq::{Agent, Body, BodyReader};
 
 use super::http::{Attempt, Client, HttpError, judge};
 
-/// A log lies one or two redirects away.
+/// The most redirects that are followed; logs need one or two.
 const REDIRECTS: usize = 5;
-/// Until somebody answers.
+/// How long to wait for a response to begin.
 const FIRST: Duration = Duration::from_secs(60);
-/// A server that sends nothing for so long is gone.
+/// How long a server may stay silent within a body.
 const SILENCE: Duration = Duration::from_secs(60);
-/// No log takes longer.
+/// How long a whole download may take.
 const WHOLE: Duration = Duration::from_secs(30 * 60);
 
-/// A body as it comes.
+/// The body of a response, as it arrives.
 pub struct Download {
     headers: HeaderMap,
     body: BodyReader<'static>,
@@ -35,12 +35,12 @@ pub struct Download {
 }
 
 impl Download {
-    /// What the server says of it under `name`.
+    /// The response's header `name`.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// What broke the stream off before its end, once all of it was read. A body that is too long is not broken.
+    /// The error that interrupted the stream, set while the body is read. Exceeding the size limit is not one.
     pub fn broke(&self) -> Arc<OnceLock<String>> {
         Arc::clone(&self.broke)
     }
@@ -72,7 +72,7 @@ impl Read for Download {
 }
 
 impl Client {
-    /// The body at `url`, `most` bytes of it, wherever its server says that it lies.
+    /// Downloads at most `most` bytes from `url`, following redirects.
     pub fn download(&self, url: &str, most: u64) -> Result<Download, HttpError> {
         let api = address(url)?;
         let mut there = api.clone();
@@ -103,7 +103,7 @@ impl Client {
         Err(HttpError::Answer("redirects without end".to_owned()))
     }
 
-    /// Asks for `there`, with what allows it where that is the server of `api`.
+    /// Requests `there`; with the client's headers only if that has the origin of `api`.
     fn look(&self, api: &Uri, there: &Uri) -> Result<Response<Body>, HttpError> {
         let is_own = origin(api) == origin(there);
         let stranger = (!is_own && !is_inside(api)).then(|| self.for_strangers(there)).transpose()?;
@@ -123,7 +123,8 @@ impl Client {
         agent.run(request.build()).map_err(|error| HttpError::Unavailable(error.to_string()))
     }
 
-    /// Who asks `there`, and nobody inside the network. A proxy finds names by itself; it is asked for no bare address from inside.
+    /// An agent for `there`, on another host than the API's, that connects to no private address. A proxy resolves
+    /// names itself, so that only literal addresses can be checked.
     fn for_strangers(&self, there: &Uri) -> Result<Agent, HttpError> {
         let config = self.agent.config().clone();
         if self.proxies.of(there)?.is_none() {
@@ -137,7 +138,7 @@ impl Client {
     }
 }
 
-/// Finds only addresses outside of the network.
+/// A resolver that drops private addresses.
 #[derive(Debug)]
 struct Outside(DefaultResolver);
 
@@ -155,11 +156,11 @@ impl Resolver for Outside {
 
 fn address(url: &str) -> Result<Uri, HttpError> {
     let uri = url.parse::<Uri>().ok().filter(|uri| uri.host().is_some() && uri.scheme().is_some());
-    // An address may hold a secret: nothing of it is said.
+    // A URL may contain a secret and is not quoted.
     uri.ok_or_else(|| HttpError::Answer("this is no address".to_owned()))
 }
 
-/// Where `location` is, said by the server of `from`.
+/// Resolves the header `location` of a response from `from`.
 fn next(from: &Uri, location: &str) -> Result<Uri, HttpError> {
     if !location.starts_with('/') || location.starts_with("//") {
         return address(location);
@@ -182,7 +183,7 @@ fn may_follow(api: &Uri, there: &Uri) -> bool {
     there.scheme_str() == Some("https") || host(api) == host(there) && api.scheme_str() == there.scheme_str()
 }
 
-/// Whether the server of `api` is inside the network.
+/// Whether the host of `api` has a private address.
 fn is_inside(api: &Uri) -> bool {
     let name = uri_name(api);
     (name.as_str(), 443).to_socket_addrs().is_ok_and(|mut found| found.any(|address| is_private(address.ip())))
@@ -192,7 +193,7 @@ fn uri_name(uri: &Uri) -> String {
     host(uri).trim_matches(['[', ']']).to_owned()
 }
 
-/// Whether `address` is one that nobody outside of a network or of this machine can mean.
+/// Whether `address` is private, local or otherwise not globally reachable.
 fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => is_private_v4(v4),
@@ -200,7 +201,7 @@ fn is_private(address: IpAddr) -> bool {
             let parts = v6.segments();
             let inner = |high: u16, low: u16| is_private_v4(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)));
             let is_mapped = v6.to_ipv4_mapped().is_some_and(is_private_v4);
-            // IPv4 behind NAT64 and 6to4.
+            // IPv4 addresses embedded in NAT64 and 6to4 addresses.
             let is_translated = parts[..6] == [0x64, 0xff9b, 0, 0, 0, 0] && inner(parts[6], parts[7])
                 || parts[0] == 0x2002 && inner(parts[1], parts[2]);
             let is_local = parts[0] & 0xfe00 == 0xfc00 || parts[0] & 0xffc0 == 0xfe80;

@@ -1,4 +1,4 @@
-//! Where a step runs, by its environment: GitHub Actions, GitLab CI, or nowhere in particular.
+//! The CI environment of a step: GitHub Actions, GitLab CI, or none.
 //!
 //! Variables: <https://docs.github.com/actions/reference/variables-reference>,
 //! <https://docs.gitlab.com/ci/variables/predefined_variables/>.
@@ -16,54 +16,54 @@ use super::http::{HttpError, Patience};
 /// What a step knows of its pipeline.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Environment {
-    /// Which pipeline.
+    /// The CI system.
     pub pipeline: Pipeline,
-    /// The page that shows this run.
+    /// The page of this run.
     pub run: Option<String>,
-    /// The commit that it runs on.
+    /// The commit that is built.
     pub commit: Option<String>,
-    /// The job; its comment is its own.
+    /// The job's name, under which its comment is found again.
     pub job: Option<String>,
-    /// Whether the job failed already, as far as anybody says.
+    /// Whether the job has failed already, as far as the environment tells.
     pub has_failed: bool,
     /// The repository's root.
     pub root: PathBuf,
 }
 
-/// Who runs the step.
+/// The CI system that runs the step.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub enum Pipeline {
     /// GitHub Actions.
     GitHub {
         /// The file whose Markdown is shown on the run's page.
         summary: Option<PathBuf>,
-        /// Where comments go.
+        /// The pull request to comment on, or what is missing for that.
         conversation: Result<Conversation, Missing>,
     },
     /// GitLab CI.
     GitLab {
-        /// Where comments go.
+        /// The merge request to comment on, or what is missing for that.
         conversation: Result<Conversation, Missing>,
     },
-    /// A shell.
+    /// None: a shell.
     #[default]
     Plain,
 }
 
-/// A pull or merge request and how to reach it.
+/// A pull or merge request, and how to access it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Conversation {
-    /// The interface's address.
+    /// The URL of the REST interface.
     pub api: String,
-    /// `owner/name`, or GitLab's number of the project.
+    /// `owner/name`, or GitLab's project number.
     pub project: String,
-    /// Of the request.
+    /// The request's number.
     pub number: u64,
-    /// The page that shows the request, where it is known.
+    /// The request's page, if it is known.
     pub page: Option<String>,
-    /// What allows to write.
+    /// The token for reading and writing comments.
     pub token: String,
-    /// A file of certificates of those who vouch for the interface's server, where the pipeline names one.
+    /// A file of additional certificate authorities for the server, if the pipeline names one.
     pub authorities: Option<PathBuf>,
 }
 
@@ -77,11 +77,11 @@ impl std::fmt::Debug for Conversation {
 /// What is missing for a comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Missing {
-    /// The run belongs to no request.
+    /// The run does not belong to a request.
     Request,
     /// There is no token.
     Token,
-    /// Whom to trust is said in a way that cannot be used.
+    /// The certificate authorities cannot be read.
     Trust(HttpError),
 }
 
@@ -98,7 +98,7 @@ impl Environment {
         }
     }
 
-    /// Who takes comments.
+    /// The forge to comment on.
     pub fn forge(&self, patience: Patience) -> Result<Box<dyn Forge>, Missing> {
         match &self.pipeline {
             Pipeline::GitHub { conversation, .. } => {
@@ -135,7 +135,7 @@ fn github(set: impl Fn(&str) -> Option<String>) -> Environment {
     }
 }
 
-/// The number of the pull request that an event is about.
+/// The number of the pull request in the payload of an event.
 fn pull_request(event: &Path) -> Option<u64> {
     let event: Value = serde_json::from_str(&fs::read_to_string(event).ok()?).ok()?;
     let of_issue = || event["issue"].get("pull_request").and(event["issue"]["number"].as_u64());
@@ -146,11 +146,11 @@ fn pull_request(event: &Path) -> Option<u64> {
 fn gitlab(set: impl Fn(&str) -> Option<String>) -> Environment {
     let number = set("CI_MERGE_REQUEST_IID").and_then(|number| number.parse().ok());
     let conversation = number.ok_or(Missing::Request).and_then(|number| {
-        // A job's own token may not write notes.
+        // GitLab's job token may not write notes.
         let token = set("OOMDOC_GITLAB_TOKEN").or_else(|| set("GITLAB_TOKEN")).ok_or(Missing::Token)?;
         let api = set("CI_API_V4_URL").unwrap_or_else(|| "https://gitlab.com/api/v4".to_owned());
         let project = set("CI_MERGE_REQUEST_PROJECT_ID").or_else(|| set("CI_PROJECT_ID")).unwrap_or_default();
-        // What the runner itself trusts the server by.
+        // The authorities that the runner itself trusts.
         let authorities = set("CI_SERVER_TLS_CA_FILE").map(PathBuf::from);
         let page = set("CI_MERGE_REQUEST_PROJECT_URL").or_else(|| set("CI_PROJECT_URL"));
         let page = page.map(|page| format!("{page}/-/merge_requests/{number}"));

@@ -15,12 +15,12 @@ pub enum FailOn {
     Never,
     /// Any shortage of memory.
     Any,
-    /// One kind of it.
+    /// A shortage of this kind.
     Kind(Kind),
 }
 
 impl FailOn {
-    /// The word for it.
+    /// The word in flags and settings.
     pub fn as_str(self) -> &'static str {
         match self {
             FailOn::Never => "none",
@@ -29,7 +29,7 @@ impl FailOn {
         }
     }
 
-    /// Whether it makes `report` a failure. An incident that is accepted makes none.
+    /// Whether `report` is a failure. An incident that is accepted is none.
     pub fn holds(self, report: &Report) -> bool {
         let is_accepted = report.incidents.first().is_some_and(|root| root.ignored.is_some());
         !is_accepted

@@ -1,32 +1,33 @@
-//! What GitHub and GitLab have in common: a conversation with comments.
+//! What GitHub and GitLab have in common: requests with comments.
 
 use super::http::{HttpError, Patience};
 
-/// Comments that are asked for at a time, and pages that are read at most.
+/// Comments per page, and the most pages that are read.
 pub(super) const PAGE: usize = 100;
 pub(super) const PAGES: usize = 50;
 
-/// A comment of ours.
+/// A comment of the token's owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comment {
-    /// The forge's number; an earlier comment has a lower one.
+    /// The forge's number; earlier comments have lower ones.
     pub id: u64,
     /// Its Markdown.
     pub body: String,
 }
 
-/// A conversation on a forge, as the token's owner.
+/// The comments of a request on a forge, accessed with a token.
 pub trait Forge {
-    /// The owner's own comments of which the body begins with `marker`, earliest first.
+    /// The token owner's comments whose body begins with `marker`, the earliest first.
     fn own(&self, marker: &str) -> Result<Vec<Comment>, HttpError>;
-    /// Writes a comment; its number. Asks once: whether it was written is for [`Forge::own`] to say.
+    /// Creates a comment and returns its number. It is not retried, as a failed attempt may have created it;
+    /// [`Forge::own`] tells.
     fn create(&self, body: &str) -> Result<u64, HttpError>;
-    /// Writes `body` over a comment.
+    /// Replaces the body of a comment.
     fn update(&self, id: u64, body: &str) -> Result<(), HttpError>;
-    /// Removes a comment; one that is gone is no error.
+    /// Deletes a comment; it is no error if it is gone.
     fn delete(&self, id: u64) -> Result<(), HttpError>;
-    /// The page that shows a comment, where it is known.
+    /// The URL of a comment, if it is known.
     fn address(&self, id: u64) -> Option<String>;
-    /// How patient it is.
+    /// How requests are retried.
     fn patience(&self) -> Patience;
 }

@@ -7,17 +7,17 @@ use super::environment::Conversation;
 use super::forge::{Comment, Forge, PAGE, PAGES};
 use super::http::{Client, HttpError, Patience};
 
-/// Who writes with the token that a workflow is given.
+/// The login of a workflow's own token.
 const ACTIONS: &str = "github-actions[bot]";
 
-/// A pull request.
+/// A pull request on GitHub.
 pub struct GitHub {
     client: Client,
     there: Conversation,
 }
 
 impl GitHub {
-    /// As the conversation's token allows; why its server cannot be trusted.
+    /// Fails if the certificate authorities cannot be read.
     pub fn new(there: Conversation, patience: Patience) -> Result<GitHub, HttpError> {
         let headers = vec![
             ("authorization", format!("Bearer {}", there.token)),
@@ -36,7 +36,8 @@ impl GitHub {
         format!("{}/repos/{}/issues/comments/{id}", self.there.api, self.there.project)
     }
 
-    /// Who the token belongs to. `/user` is for people's tokens; GraphQL tells those of workflows and apps too.
+    /// The login of the token's owner. `/user` only works for personal tokens; GraphQL also answers those of workflows
+    /// and apps.
     fn author(&self) -> Result<String, HttpError> {
         let login = match self.client.send(&Method::GET, &format!("{}/user", self.there.api), None) {
             Ok(user) => user["login"].as_str().map(str::to_owned),
@@ -49,7 +50,8 @@ impl GitHub {
         }
     }
 
-    /// Nobody, where the token may not ask; a server that does not answer now may answer otherwise later.
+    /// The login according to GraphQL; `None` where the token may not ask. A temporary failure is an error: retrying
+    /// may help.
     fn viewer(&self) -> Result<Option<String>, HttpError> {
         let url = format!("{}/graphql", self.there.api.trim_end_matches("/v3"));
         match self.client.send(&Method::POST, &url, Some(&json!({ "query": "{viewer{login}}" }))) {

@@ -7,14 +7,14 @@ use super::environment::Conversation;
 use super::forge::{Comment, Forge, PAGE, PAGES};
 use super::http::{Client, HttpError, Patience};
 
-/// A merge request.
+/// A merge request on GitLab.
 pub struct GitLab {
     client: Client,
     there: Conversation,
 }
 
 impl GitLab {
-    /// As the conversation's token allows; why its server cannot be trusted.
+    /// Fails if the certificate authorities cannot be read.
     pub fn new(there: Conversation, patience: Patience) -> Result<GitLab, HttpError> {
         let headers = vec![("private-token", there.token.clone())];
         let client = Client::new(headers, patience, there.authorities.as_deref())?;
@@ -22,7 +22,7 @@ impl GitLab {
     }
 
     fn notes(&self) -> String {
-        // A path is one part of an address there.
+        // GitLab expects a project's path as a single URL segment.
         let project = self.there.project.replace('/', "%2F");
         format!("{}/projects/{project}/merge_requests/{}/notes", self.there.api, self.there.number)
     }

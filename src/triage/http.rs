@@ -1,4 +1,4 @@
-//! A small HTTP client that is patient with servers.
+//! A small HTTP client for JSON that retries.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -13,21 +13,21 @@ use ureq::{Agent, AsSendBody, Body};
 use super::proxies::Proxies;
 use super::trust;
 
-/// A server that says nothing for so long is asked again.
+/// How long one request may take before it is retried.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// A longer answer is none of ours.
+/// The longest answer in bytes.
 const LONGEST_ANSWER: u64 = 32 << 20;
 
-/// How often a request is made and how long is waited between.
+/// How often a request is tried, and how long to wait in between.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
-    /// Requests in all, at least one.
+    /// Attempts in all, at least one.
     pub attempts: u32,
-    /// After the first failure; doubled each time.
+    /// The wait after the first failure; it doubles each time.
     pub first_wait: Duration,
-    /// No wait is longer, whatever the server asks for: a job pays for each minute.
+    /// The longest wait, whatever the server asks for: a job pays for each minute.
     pub longest_wait: Duration,
-    /// All requests that failed took, with the waits between them, no longer than this.
+    /// The longest time for all failed attempts and waits of a client together.
     pub in_all: Duration,
 }
 
@@ -38,63 +38,63 @@ impl Default for Patience {
     }
 }
 
-/// Why a server did not do what it was asked for.
+/// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum HttpError {
-    /// Whoever asks may not do that: a fork's token, a token that ran out, a repository it does not see.
+    /// The token may not do this: it is a fork's, has expired, or does not see the repository.
     #[error("not allowed: status {0}")]
     NotAllowed(u16),
-    /// It refused otherwise.
+    /// The server refused for another reason.
     #[error("refused: status {0}")]
     Refused(u16),
-    /// It failed, was busy or could not be reached, again and again.
+    /// The server failed or could not be reached.
     #[error("{0}")]
     Unavailable(String),
-    /// It is busy, and says for how long.
+    /// The server is busy and says how long to wait.
     #[error("status {status}, and asks to wait {} s", .after.as_secs())]
     Busy {
-        /// What it answered.
+        /// The status.
         status: u16,
-        /// How long it wants to be left alone.
+        /// How long it asks to wait.
         after: Duration,
     },
-    /// Whom to trust cannot be read.
+    /// The certificate authorities cannot be read.
     #[error("the certificates in {path} cannot be used: {problem}")]
     Certificates {
-        /// The file.
+        /// Their file.
         path: PathBuf,
         /// What is wrong with it.
         problem: String,
     },
-    /// The variable of this name holds no proxy that can be asked.
+    /// The variable of this name holds no proxy that can be used.
     #[error("the proxy in {0} cannot be used: name it as http://host:port")]
     Proxy(&'static str),
-    /// It answered something else than its interface says.
+    /// The answer is not what the interface promises.
     #[error("the answer makes no sense: {0}")]
     Answer(String),
 }
 
-/// One attempt's end.
+/// The result of one attempt.
 pub(super) enum Attempt {
     Done(Value),
     Again(HttpError, Option<Duration>),
     Failed(HttpError),
 }
 
-/// Speaks JSON with one server.
+/// A client that speaks JSON with one server.
 #[derive(Debug)]
 pub struct Client {
     pub(super) agent: Agent,
     pub(super) proxies: Proxies,
     pub(super) headers: Vec<(&'static str, String)>,
     patience: Patience,
-    /// What is left of the time for a server that does not answer.
+    /// What is left of [`Patience::in_all`].
     left: Cell<Duration>,
 }
 
 impl Client {
-    /// A client that sends `headers` with every request and trusts the authorities in the file `also`, too. Redirects are not
-    /// followed: they could carry a token elsewhere.
+    /// A client that sends `headers` with every request and also trusts the authorities in the file `also`. Redirects
+    /// are not followed, as they could carry a token elsewhere.
     pub fn new(
         headers: Vec<(&'static str, String)>,
         patience: Patience,
@@ -112,12 +112,12 @@ impl Client {
         Ok(Client { agent, proxies, headers, patience, left: Cell::new(patience.in_all) })
     }
 
-    /// How patient it is.
+    /// How requests are retried.
     pub fn patience(&self) -> Patience {
         self.patience
     }
 
-    /// Asks until there is an answer; for what may be asked twice.
+    /// Sends a request and retries it; for requests that may be repeated.
     pub fn send(&self, method: &Method, url: &str, body: Option<&Value>) -> Result<Value, HttpError> {
         let mut wait = self.patience.first_wait;
         for attempt in 1.. {
@@ -135,7 +135,8 @@ impl Client {
         Err(HttpError::Unavailable("not asked".to_owned()))
     }
 
-    /// Asks once; for what would be done twice.
+    /// Sends a request once; for requests that must not be repeated. After a temporary failure it waits, so that the
+    /// caller may look and try again.
     pub fn send_once(&self, method: &Method, url: &str, body: Option<&Value>) -> Result<Value, HttpError> {
         match self.attempt(method, url, body) {
             Attempt::Done(answer) => Ok(answer),
@@ -171,7 +172,7 @@ impl Client {
             Some(body) => request.body(body.to_string()).map(|request| self.run(request)),
             None => request.body(()).map(|request| self.run(request)),
         };
-        // An address may hold a secret: nothing of it is said.
+        // A URL may contain a secret and is not quoted.
         answer.unwrap_or_else(|_| Attempt::Failed(HttpError::Unavailable("this is no address".to_owned())))
     }
 
@@ -180,7 +181,7 @@ impl Client {
             Ok(proxy) => proxy,
             Err(error) => return Attempt::Failed(error),
         };
-        // Zero would mean for ever.
+        // A timeout of zero would mean none.
         let timeout = TIMEOUT.min(self.left.get()).max(Duration::from_millis(1));
         let request = self.agent.configure_request(request).proxy(proxy).timeout_global(Some(timeout));
         match self.agent.run(request.build()) {
@@ -198,10 +199,10 @@ pub(super) fn judge(mut response: Response<Body>) -> Attempt {
     let reset = header("x-ratelimit-reset").filter(|_| is_spent).and_then(|seconds| seconds.trim().parse().ok());
     let asked = retry_after.or_else(|| reset.map(until));
     let text = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_string();
-    // GitHub says "forbidden" for both a limit and a lack of rights.
+    // GitHub answers 403 both for a rate limit and for lack of rights.
     let is_limit = status == 429 || status == 403 && (retry_after.is_some() || is_spent);
     match (status, text) {
-        // Chats answer with a word.
+        // Chats answer with a plain word.
         (200..=299, Ok(text)) => Attempt::Done(serde_json::from_str(&text).unwrap_or(Value::String(text))),
         (200..=299, Err(error)) => Attempt::Again(HttpError::Unavailable(error.to_string()), None),
         _ if is_limit || matches!(status, 408 | 500..=599) => {
@@ -216,7 +217,7 @@ pub(super) fn judge(mut response: Response<Body>) -> Attempt {
     }
 }
 
-/// How long it is until `moment`, in seconds since 1970.
+/// The time until `moment`, in seconds since 1970.
 fn until(moment: u64) -> Duration {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Duration::from_secs(moment).saturating_sub(now)
@@ -228,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_dead_server_is_waited_for_so_long_in_all() -> Result<(), Box<dyn std::error::Error>> {
-        // It takes every connection and never says a word.
+        // A server that accepts connections and never answers.
         let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
         let address = format!("http://{}/", listener.local_addr()?);
         std::thread::spawn(move || listener.incoming().collect::<Vec<_>>());
@@ -241,7 +242,7 @@ mod tests {
             Ok(())
         });
         for _ in 0..5 {
-            // A hundred attempts would take half an hour; no machine makes so much of less than a second.
+            // A hundred attempts would take half an hour, so only the bound of 700 ms can end this in time.
             let asked = answers.recv_timeout(Duration::from_secs(600))?;
             assert!(matches!(asked, Err(HttpError::Unavailable(_))), "{asked:?}");
         }

@@ -1,8 +1,8 @@
 //! What happens to a report in a pipeline.
 //!
-//! In go a report that may leave the machine and the pipeline's environment; out go a comment on the pull or merge request
-//! and a message. A server that is down, busy or unwilling costs the comment, never the report: that is on disk and in the
-//! step's summary before anybody is asked.
+//! In: a report that may leave the machine, and the pipeline's environment. Out: a comment on the pull or merge
+//! request, and a message. A server that is down, busy or unwilling costs the comment but never the report, which is on
+//! disk and in the step's summary before.
 
 mod comment;
 #[cfg(feature = "cli")]
@@ -34,26 +34,26 @@ pub use notify::notify;
 #[cfg(feature = "stores")]
 pub use proxies::Proxies;
 
-/// The authorities that vouch for servers: those of `$SSL_CERT_FILE`, or those built in.
+/// The trusted certificate authorities: those in `$SSL_CERT_FILE`, or the built-in ones.
 #[cfg(feature = "stores")]
 pub fn trusted_roots() -> Result<ureq::tls::RootCerts, HttpError> {
     trust::roots(None)
 }
 
-/// What a report says of a job.
+/// The state of a job according to its report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It failed of something that is known.
+    /// It failed for a known reason.
     Failed,
-    /// It went through.
+    /// It succeeded.
     Passed,
-    /// It failed of something that its people know and accept.
+    /// It failed for a reason that is accepted.
     Accepted,
-    /// Nothing can be told: no line was read, or it failed of nothing that is known.
+    /// Unknown: no log was read, or it failed for no known reason.
     Unknown,
 }
 
-/// What `report` and the pipeline together say of the job.
+/// The state of a job according to `report` and the pipeline.
 pub fn state(report: &Report, environment: &Environment) -> State {
     let is_read = report::has_log(report);
     let is_accepted = report.incidents.first().is_some_and(|root| root.ignored.is_some());
@@ -67,7 +67,7 @@ pub fn state(report: &Report, environment: &Environment) -> State {
     }
 }
 
-/// What `reports`, of all jobs that the pipeline's logs are of, and the pipeline together say.
+/// The state of all jobs of the pipeline's logs together.
 pub fn state_of_jobs(reports: &[Report], environment: &Environment) -> State {
     let states = || reports.iter().map(|report| state(report, environment));
     match (states().any(|state| state == State::Failed), states().all(|state| state == State::Passed)) {
@@ -77,8 +77,8 @@ pub fn state_of_jobs(reports: &[Report], environment: &Environment) -> State {
     }
 }
 
-/// Writes, renews or closes one comment on all jobs that the pipeline's logs are of, on those that failed; what became of it, and the
-/// page that shows it. `reports` are what may leave the machine.
+/// Creates, updates or solves the one comment on the failed jobs among `reports`, which must be masked. Returns what
+/// was done and the comment's URL.
 pub fn comment(
     forge: &dyn Forge,
     reports: &[Report],

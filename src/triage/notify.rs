@@ -1,4 +1,4 @@
-//! One message to a chat or any other program.
+//! One message to a chat or another program.
 
 use serde_json::{Value, json};
 use ureq::http::Method;
@@ -8,8 +8,8 @@ use crate::knowledge::Language;
 use crate::model::Report;
 use crate::report;
 
-/// Posts what happened to `url` as JSON: `text` for chats (Slack, Mattermost, Rocket.Chat …), `oomdoc` for programs.
-/// `report` is what may leave the machine; `run` is the address of the run, where it has one.
+/// Posts a report to `url` as JSON: `text` for chats (Slack, Mattermost, Rocket.Chat …), `oomdoc` for programs.
+/// `report` must be masked; `run` is the address of the run, if there is one.
 pub fn notify(
     url: &str,
     report: &Report,
@@ -40,8 +40,8 @@ fn message(report: &Report, language: Language, run: Option<&str>) -> Value {
     })
 }
 
-/// What Slack's text means as markup and as mentions all begins with one of the first three. Mattermost, Rocket.Chat and Discord call whoever
-/// stands behind an `@`: something that cannot be seen stands between.
+/// Escapes the three characters that begin all of Slack's markup and mentions. Mattermost, Rocket.Chat and Discord
+/// notify the name behind an `@`, so an invisible character is put between.
 fn escape(line: &str) -> String {
     line.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('@', "@\u{200b}")
 }

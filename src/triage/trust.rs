@@ -1,4 +1,4 @@
-//! Who vouches for servers where the user says so: a self-hosted server's certificate is often signed by nobody else knows.
+//! Certificate authorities that the user names: a self-hosted server's certificate is often signed by a private one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use ureq::tls::{PemItem, RootCerts, parse_pem};
 
 use super::http::HttpError;
 
-/// A file of certificates that stands in place of those built in, as OpenSSL and curl have it.
+/// A file of authorities that replaces the built-in ones, as for OpenSSL and curl.
 const VARIABLE: &str = "SSL_CERT_FILE";
 
-/// The certificates in `$SSL_CERT_FILE` and in `also`; those built in where neither is named.
+/// The authorities in `$SSL_CERT_FILE` and `also`; the built-in ones where neither is named.
 pub(super) fn roots(also: Option<&Path>) -> Result<RootCerts, HttpError> {
     let named = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
     let files: Vec<&Path> = named.as_deref().into_iter().chain(also).collect();

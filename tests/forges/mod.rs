@@ -13,7 +13,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use oomdoc::internal::bot::{Act, Bot, BotConfig, Done, ForgeName, Moment, QueueError, Receipt, Refusal, Services};
+use oomdoc::internal::bot::{
+    Bot, BotConfig, Done, ForgeName, Moment, QueueError, Receipt, Refusal, Services, StoreAction,
+};
 use oomdoc::internal::history::{self, HistoryError, Likeness, Outcome as Told, Record};
 use oomdoc::internal::knowledge::Knowledge;
 use oomdoc::internal::redact::Redactor;
@@ -417,7 +419,7 @@ impl Services for Here {
         Language::En
     }
 
-    fn with_store(&self, act: Act) -> Result<(), QueueError> {
+    fn with_store(&self, act: StoreAction) -> Result<(), QueueError> {
         self.look(|store| act(store))
     }
 

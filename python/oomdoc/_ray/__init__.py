@@ -1,1 +1,1 @@
-"""Behind `oomdoc.ray`: the nodes of a cluster, what runs on each, and the tree in which digests are joined."""
+"""The parts of `oomdoc.ray`: the cluster's nodes, the task that runs on each, and the tree that joins their digests."""

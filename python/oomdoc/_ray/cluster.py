@@ -14,9 +14,10 @@ from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 from .._binary import OomdocError, find_binary
 from . import node as on_node
 
-# So many nodes are asked at a time: Ray hands small results to whoever asked as soon as they are there, which is 64 MiB at most.
+# The number of nodes with a running task. Ray sends small results to the caller as soon as they are there, at most 64 MiB in all with this
+# limit.
 AT_ONCE = 256
-# How Ray says that a node was taken away because nothing ran on it.
+# Ray's reason for the death of a node that was removed because it was idle.
 TAKEN_AWAY_IDLE = 4
 
 
@@ -25,19 +26,19 @@ Answers = Iterator[Tuple["Node", on_node.Answer]]
 
 @dataclass(frozen=True)
 class Node:
-    """A machine, or one of several raylets on it."""
+    """A raylet; usually there is one per machine."""
 
     name: str
     id: str
     alive: bool
     logs: str
-    """Where its logs are."""
+    """The folder of its logs."""
     death: str
-    """What Ray says of its end."""
+    """Ray's message about its death."""
 
 
 def nodes_of(entries: Sequence[Mapping[str, Any]]) -> List[Node]:
-    """Those that `ray.nodes()` lists, each with a name of its own."""
+    """The nodes that `ray.nodes()` lists, each with a unique name."""
     entries = [entry for entry in entries if entry.get("Alive") or entry.get("DeathReason") != TAKEN_AWAY_IDLE]
     nodes = []
     for entry, name in zip(entries, names_of(entries)):
@@ -48,9 +49,11 @@ def nodes_of(entries: Sequence[Mapping[str, Any]]) -> List[Node]:
 
 
 def names_of(entries: Sequence[Mapping[str, Any]]) -> List[str]:
-    """Host names; with the address behind them where several hosts have one name, with the start of Ray's id where several raylets have both."""
+    """Host names; the address is added where several hosts share a name, and the start of Ray's node id where several raylets share
+    both.
+    """
     hosts = [entry.get("NodeManagerHostname") or entry["NodeManagerAddress"] for entry in entries]
-    # Colons end a node's name in a citation.
+    # A colon would end the node's name in a citation.
     addresses = [f"{host}-{entry['NodeManagerAddress']}".replace(":", "-") for host, entry in zip(hosts, entries)]
     hosts = [host.replace(":", "-") for host in hosts]
     raylets = {(host, address) for host, address in zip(hosts, addresses)}
@@ -64,13 +67,13 @@ def names_of(entries: Sequence[Mapping[str, Any]]) -> List[str]:
 
 
 def unique_length(ids: Sequence[str]) -> int:
-    """How much of each id tells them apart; six characters at least."""
+    """The length at which prefixes of all ids differ; at least six characters."""
     return next((length for length in range(6, 64) if len({one[:length] for one in ids}) == len(set(ids))), 64)
 
 
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """Ray, connected: as this process already is, else to `address` and only as long as needed."""
+    """Ray, connected: as this process already is, else to `address` for as long as the context lasts."""
     try:
         ray = importlib.import_module("ray")
     except ImportError:
@@ -89,10 +92,10 @@ def connected(address: str) -> Iterator[Any]:
 
 
 def answers(ray: Any, nodes: Sequence[Node], patterns: Sequence[str], timeout: float, ship: bool) -> Answers:
-    """What each node says, as soon as it does; after `timeout` seconds that it did not.
+    """Each node's answer as soon as it arrives; a node without one after `timeout` seconds is reported as failed.
 
-    Nobody cancels a task that is late: an answer that comes at the same moment makes Ray end the process that cancels. A task gives up
-    by itself at that time, and all that still run end with the connection.
+    Late tasks are not cancelled: if the answer arrives at the same moment, Ray kills the process that cancels. A task gives up by itself
+    after the timeout, and those that still run end with the connection.
     """
     ray.cloudpickle.register_pickle_by_value(on_node)
     affinity = importlib.import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
@@ -125,7 +128,7 @@ def result(ray: Any, one: Any) -> on_node.Answer:
 
 
 def first_sentence(error: BaseException) -> str:
-    """What an error of Ray says before its advice."""
+    """The part of a Ray error before its advice."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return re.split(r"\.(?= |$)", lines[0])[0] if lines else type(error).__name__
 

@@ -1,4 +1,4 @@
-"""All digests of a cluster in one file, and what there is to say of the nodes that gave none."""
+"""Collects the digests of a cluster in one file, and remarks on the nodes without a digest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import node as on_node
 from .cluster import answers, connected, nodes_of
 from .tree import Tree
 
-# Of more nodes only so many are named where something is said of all of them; the report has the rest.
+# The most node names in one remark; the report names all of them.
 NAMED = 20
 ADVICE = "hint: `pip install oomdoc` on those nodes, or --ship, which sends the command of this machine"
 
@@ -23,7 +23,7 @@ log = logging.getLogger("oomdoc.ray")
 
 @contextmanager
 def gathered(patterns: Sequence[str], address: str, timeout: float, ship: bool) -> Iterator[List[str]]:
-    """What is to be merged, as words for `oomdoc merge`: its files are there as long as this lasts."""
+    """The arguments for `oomdoc merge`; the files they name exist as long as the context lasts."""
     find_binary()
     with tempfile.TemporaryDirectory(prefix="oomdoc-") as folder:
         notes = Notes()
@@ -50,13 +50,13 @@ def gathered(patterns: Sequence[str], address: str, timeout: float, ship: bool) 
 
 
 class Notes:
-    """What is said of nodes beside the report; once, where it is the same of many."""
+    """Remarks on nodes for the log; equal remarks on several nodes are combined."""
 
     def __init__(self) -> None:
         self.missing: List[str] = []
-        """Who gave nothing to report on."""
+        """The nodes without a digest."""
         self.advise = False
-        """Whether nodes lack the command."""
+        """Whether any node lacks the command."""
         self._names: Dict[str, List[str]] = {}
 
     def said(self, name: str, words: str) -> None:
@@ -72,7 +72,7 @@ class Notes:
         return [*lines, ADVICE] if self.advise else lines
 
     def join(self, digests: List[Path], joined: Path) -> None:
-        """Makes one digest of many. A node whose digest cannot be read, as where a newer oomdoc wrote it, did not answer."""
+        """Joins digests into one. A node whose digest cannot be read (a newer oomdoc may have written it) counts as unanswered."""
         if not joins(digests, joined):
             return
         readable = []
@@ -88,7 +88,7 @@ class Notes:
 
 
 def joins(digests: List[Path], joined: Path) -> str:
-    """Writes `joined`; what there was to say against it."""
+    """Writes `joined`; returns the error message, or an empty string."""
     command = [find_binary(), "merge", "--digest", "-o", str(joined), "--", *map(str, digests)]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     return done.stderr.decode("utf-8", "replace").strip() or ("" if done.returncode == 0 else f"oomdoc merge ended with {done.returncode}")

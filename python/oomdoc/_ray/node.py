@@ -1,4 +1,4 @@
-"""What runs on a node. Ray carries this file's functions there, so that they use nothing but the standard library."""
+"""The task that runs on a node. Ray pickles this module's functions by value, so that they may use only the standard library."""
 
 from __future__ import annotations
 
@@ -15,41 +15,42 @@ import tempfile
 from dataclasses import dataclass
 from typing import Dict, List, Optional, Tuple
 
-# Of a Ray session's folder of logs: what processes printed, and what Ray's own say of why they ended. Rotated files are called `.1` and so on.
+# The logs in a Ray session's folder: what the processes printed, and what Ray's own processes say about their deaths. A rotated file ends
+# in `.1` and so on.
 SESSION_LOGS = ("worker-*.out*", "worker-*.err*", "raylet*.out*", "raylet*.err*", "gcs_server*.out*", "gcs_server*.err*", "job-driver-*.log*")
-# Their names are words of one command.
+# All names must fit on one command line.
 MOST_FILES = 4096
-# A digest has 256 KiB at most; more is none.
+# A digest has at most 256 KiB; a longer output is not a digest.
 MOST_BYTES = 1 << 20
 
-# How a node answered.
+# The kinds of a node's answer.
 DIGEST, NOTHING, NO_BINARY, FAILED = "digest", "nothing", "no binary", "failed"
 Answer = Tuple[str, bytes, str]
-"""One of the four, the digest, and what there is to say."""
+"""One of the four, the digest, and a remark."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a node is asked for."""
+    """A node's task."""
 
     name: str
     """The node's name in citations."""
     patterns: Tuple[str, ...]
-    """Which files to read; with none, the session's logs."""
+    """The files to read; if empty, the session's logs."""
     logs: str
     """The folder of the session's logs."""
     timeout: float
-    """After that many seconds nobody waits any more."""
+    """Seconds after which the caller no longer waits."""
     platform: str
-    """What the binary that was sent along runs on; empty where none was."""
+    """The platform of the binary that was sent along; empty if none was."""
 
     def words(self) -> Tuple[str, Tuple[str, ...], str, float, str]:
-        """The same as plain values: a class that only the sender has cannot be read there."""
+        """The task as plain values: the node cannot unpickle a class that only the sender has."""
         return (self.name, self.patterns, self.logs, self.timeout, self.platform)
 
 
 def answer(words: Tuple[str, Tuple[str, ...], str, float, str], sent: Optional[bytes]) -> Answer:
-    """Reads what lies on this node."""
+    """Runs `oomdoc digest` on this node's files."""
     task = Task(*words)
     command = installed()
     if sent is None and command is None:
@@ -62,7 +63,7 @@ def answer(words: Tuple[str, Tuple[str, ...], str, float, str], sent: Optional[b
     said = f"of {len(paths) + left} files only the {len(paths)} newest were read" if left else ""
     options = ["digest", "--node", task.name, "--", *paths]
     try:
-        # A program that runs needs its file no more: nothing is left, however this task ends.
+        # A running program no longer needs its file, so deleting it now leaves nothing behind however this task ends.
         with tempfile.TemporaryDirectory(prefix="oomdoc-") as folder:
             process = begun([command or "" if sent is None else kept(sent, folder), *options])
     except OSError as error:
@@ -75,14 +76,14 @@ def begun(command: List[str]) -> "subprocess.Popen[bytes]":
 
 
 def read(process: "subprocess.Popen[bytes]", timeout: float, said: str) -> Answer:
-    """What `process` makes of the node's files."""
+    """Waits for `process` and turns its output into an answer."""
     with process:
         try:
             digest, errors = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
             return FAILED, b"", f"it was not done after {timeout:g} s"
         finally:
-            # Nothing, where it has ended.
+            # Has no effect on a process that has ended.
             process.kill()
     words = "\n".join(line for line in (said, errors.decode("utf-8", "replace").strip()) if line)
     if process.returncode != 0:
@@ -93,7 +94,7 @@ def read(process: "subprocess.Popen[bytes]", timeout: float, said: str) -> Answe
 
 
 def installed() -> Optional[str]:
-    """The command of this node: where the package is, as it finds it."""
+    """The node's own command, found by the package if that is installed there."""
     try:
         from oomdoc._binary import BinaryNotFound, find_binary
     except ImportError:
@@ -117,24 +118,24 @@ def this_platform() -> str:
 
 
 def environment() -> Dict[str, str]:
-    """Variables that patterns may name: those of this node's Ray, and always HOSTNAME."""
+    """The variables that patterns may use: those of this node's Ray process, and always HOSTNAME."""
     return {"HOSTNAME": socket.gethostname(), **os.environ}
 
 
 def matching(patterns: Tuple[str, ...], variables: Dict[str, str]) -> Tuple[List[str], int]:
-    """The files that `patterns` name on this node, and how many were too many. Folders are read whole."""
+    """The files that match `patterns` on this node, and how many more there were. A folder stands for all files in it."""
     found = {path for pattern in patterns for path in glob.glob(expanded(pattern, variables), recursive=True)}
     return newest(list(found))
 
 
 def expanded(pattern: str, variables: Dict[str, str]) -> str:
-    """With `~` and `$NAME` or `${NAME}` as on this node; a name that nobody set stays as it is."""
+    """Expands `~`, `$NAME` and `${NAME}` with this node's values; unset names stay as they are."""
     pattern = re.sub(r"\$(\w+)|\$\{(\w+)\}", lambda found: variables.get(found[1] or found[2], found[0]), pattern)
     return os.path.expanduser(pattern)
 
 
 def session_logs(folder: str) -> Tuple[List[str], int]:
-    """What Ray's processes wrote on this node, and how many files were too many."""
+    """The logs of Ray's processes on this node, and how many more there were."""
     try:
         names = os.listdir(folder)
     except OSError:
@@ -155,7 +156,7 @@ def newest(paths: List[str]) -> Tuple[List[str], int]:
 
 
 def is_ours(path: str) -> bool:
-    """Whether this is the log of a job that ran `python -m oomdoc.ray`: an earlier report is no evidence."""
+    """Whether this is the log of a job that ran `python -m oomdoc.ray`: an earlier report must not be taken as evidence."""
     if not os.path.basename(path).startswith("job-driver-"):
         return False
     with open(path, "rb") as file:

@@ -1,4 +1,6 @@
-"""Digests joined as they come: sixteen of one level become one of the next, so that of 4,096 no more than 48 files are ever kept."""
+"""Joins digests as they arrive: sixteen of one level become one of the next, so that even for 4,096 nodes at most 48 files exist at a
+time.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ FAN_IN = 16
 
 
 class Tree:
-    """Holds digests as files in `folder`; `join` makes one file of many, or none where none could be read."""
+    """Keeps digests as files in `folder`; `join` writes one file from several, or none if none of them could be read."""
 
     def __init__(self, folder: Path, join: Callable[[List[Path], Path], None], fan_in: int = FAN_IN) -> None:
         self._folder, self._join, self._fan_in = folder, join, fan_in
@@ -17,13 +19,13 @@ class Tree:
         self._joined = 0
 
     def add(self, name: str, digest: bytes) -> None:
-        """The digest of one more node."""
+        """Adds one node's digest."""
         path = self._folder / f"{name}.digest"
         path.write_bytes(digest)
         self._put(path, 0)
 
     def root(self) -> Optional[Path]:
-        """All that was added, in one file; nothing where nothing was, or nothing could be read."""
+        """One file with everything that was added; `None` if there was nothing, or nothing could be read."""
         rest = [path for level in self._levels for path in level]
         return self._one(rest) if rest else None
 

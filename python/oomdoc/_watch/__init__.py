@@ -1,5 +1,7 @@
-"""What `oomdoc.watch` does: nothing until an exception about memory ends the job, then one file of bounded size (docs/watch.md).
+"""The parts of `oomdoc.watch`: nothing happens until an exception about memory ends the job; then one file of bounded size is written
+(docs/watch.md).
 
-`hooks` decides when, `shortage` whether an exception is about memory, `report` what is written and in which order, one module each how a
-part of it is found, and `file` how it is laid out. torch and its kin are used where the job has imported them, and never imported here.
+`hooks` decides when to write, `shortage` whether an exception is about memory, `report` what is written in which order, and `file` the
+layout; each other module finds one part of the content. torch and other libraries are used if the job has imported them, and never
+imported here.
 """

@@ -1,4 +1,4 @@
-"""What the allocators of devices count. Only what is loaded and in use is asked: a question must not start a device."""
+"""The counters of the devices' allocators. Only modules that are loaded and in use are queried, since a query must not start a device."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from .file import size
 
-# As torch calls the modules of its devices.
+# The names of torch's device modules.
 KINDS = ("cuda", "npu", "xpu")
-# More devices than these hold alike.
+# The most devices that are listed; more are hardly different.
 MOST = 16
-# Which device a message means that does not say so in torch's own words.
+# Words of messages about host memory that do not name a device as torch does.
 HOST_WORDS = ("defaultcpuallocator", "unable to mmap", "unable to allocate", "std::bad_alloc", "errno 12", "can't allocate memory", "cannot allocate memory")
 
 
 def in_use() -> Iterator[Tuple[str, Any, int]]:
-    """The kind, the module and the number of each device that torch has begun to use, the current one first."""
+    """The kind, module and number of each device that torch has started to use, the current one first."""
     torch = sys.modules.get("torch")
     for kind in KINDS:
         module = getattr(torch, kind, None)
@@ -47,10 +47,10 @@ def failed(error: BaseException, message: str) -> str:
 
 
 def statistics(failing: str) -> Iterator[str]:
-    """What each allocator counts, the failing device's first."""
+    """The counters of each allocator, the failing device's first."""
     for kind, module, number in sorted(in_use(), key=lambda one: f"{one[0]}:{one[2]}" != failing):
         name = f"{kind}:{number}"
-        # What others hold is told, but is no figure of the failure.
+        # Other devices are marked, so that their amounts are not taken for figures of the failure.
         yield from (line if name == failing else f"beside it, {line}" for line in _of_device(name, module, number))
     mps = getattr(sys.modules.get("torch"), "mps", None)
     if failing == "mps" and mps is not None:
@@ -59,7 +59,7 @@ def statistics(failing: str) -> Iterator[str]:
 
 
 def allocated(failing: str) -> Optional[int]:
-    """What torch's allocator says is allocated on the failing device."""
+    """The bytes that torch's allocator has allocated on the failing device."""
     for kind, module, number in in_use():
         if f"{kind}:{number}" == failing:
             return int(module.memory_allocated(number))
@@ -68,11 +68,11 @@ def allocated(failing: str) -> Optional[int]:
 
 def _of_device(name: str, module: Any, number: int) -> List[str]:
     lines = []
-    # These are torch's own, and the driver is not asked.
+    # torch counts these itself, without a call to the driver.
     counts: Dict[str, int] = module.memory_stats(number)
     was_asked = counts.get("reserved_bytes.all.peak", 0) > 0 or counts.get("num_ooms", 0) > 0
     try:
-        # The driver starts the device that it is asked about, which takes hundreds of megabytes of it.
+        # Asking the driver about a device starts it, which takes hundreds of megabytes of its memory.
         if was_asked or number == int(module.current_device()):
             free, total = module.mem_get_info(number)
             lines.append(f"device {name} {_model(module, number)}: free {size(free)} of {size(total)}")
@@ -82,7 +82,7 @@ def _of_device(name: str, module: Any, number: int) -> List[str]:
     def amount(key: str) -> str:
         return f"{size(counts.get(f'{key}.all.current', 0))}, peak {size(counts.get(f'{key}.all.peak', 0))}"
 
-    # A device that this process never took memory of tells nothing.
+    # Skip a device on which this process has never allocated anything.
     if counts.get("reserved_bytes.all.peak", 0) > 0:
         lines.append(f"allocator of {name}: allocated {amount('allocated_bytes')}; reserved {amount('reserved_bytes')}")
         split = f"inactive split {amount('inactive_split_bytes')}"
@@ -95,7 +95,7 @@ def _model(module: Any, number: int) -> str:
 
 
 def is_recorded() -> bool:
-    """Whether somebody turned the recording of torch's CUDA allocator on."""
+    """Whether recording by torch's CUDA allocator is switched on."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     if cuda is None or not cuda.is_initialized():
         return False
@@ -103,7 +103,7 @@ def is_recorded() -> bool:
 
 
 def record() -> bool:
-    """Turns that recording on; false where torch is not loaded or has no CUDA device."""
+    """Switches the recording on; false if torch is not loaded or has no CUDA device."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     if cuda is None or not cuda.is_available():
         return False
@@ -112,5 +112,5 @@ def record() -> bool:
 
 
 def dump(path: str) -> None:
-    """Writes what was recorded, as torch does it."""
+    """Writes torch's recording in torch's own format."""
     sys.modules["torch"].cuda.memory._dump_snapshot(path)

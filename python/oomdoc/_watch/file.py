@@ -1,4 +1,4 @@
-"""The file: one statement a line, each with who makes it and when, so that a line found alone still says whose it is."""
+"""The file: one statement per line, each with its process and time, so that a line found alone still says where it comes from."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import List, Optional
 
 from .redaction import Redactor
 
-# Which version of the layout this is.
+# The version of the layout.
 FORMAT = 1
-# How files are called, and what stands before each line, and before each of our own statements.
+# The beginning of file names, of every line, and of our own statements.
 NAME, LABEL, OWN = "oomdoc-watch", "watch", "oomdoc: "
-# Bytes of the file, and characters of a statement. Only what the job's own exception says may be longer.
+# The most bytes of the file, and characters of a statement. Only the text of the job's own exception may be longer.
 LARGEST = 256 * 1024
 LONGEST = 200
 LONGEST_SAID = 4_000
@@ -23,7 +23,7 @@ LONGEST_SAID = 4_000
 
 @dataclass(frozen=True)
 class Process:
-    """Who writes."""
+    """The process that writes the file."""
 
     host: str
     rank: Optional[int]
@@ -39,18 +39,18 @@ class Process:
         return f"{self.host}{rank} pid {self.pid}"
 
     def name(self, moment: datetime.datetime, suffix: str) -> str:
-        """How a file of its is called."""
+        """The name of a file of this process."""
         rank = "" if self.rank is None else f"-rank{self.rank}"
         return f"{NAME}-{moment:%Y%m%dT%H%M%S}-{self.host}{rank}-{self.pid}{suffix}"
 
 
 def now() -> datetime.datetime:
-    """The moment, which machines in different zones call the same."""
+    """The current time in UTC, so that machines in different time zones agree."""
     return datetime.datetime.now(datetime.timezone.utc)
 
 
 class WatchFile:
-    """An open file, of bounded size: what comes when it is full is left out."""
+    """An open file of bounded size: what no longer fits is left out."""
 
     def __init__(self, folder: str, process: Process) -> None:
         self.process = process
@@ -61,7 +61,7 @@ class WatchFile:
             suffix = ".txt" if attempt == 0 else f"-{attempt}.txt"
             self.path = os.path.join(folder, process.name(moment, suffix))
             try:
-                # For its owner alone, and never over another one.
+                # Readable only by its owner; an existing file is never overwritten.
                 self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
                 return
             except FileExistsError:
@@ -69,11 +69,11 @@ class WatchFile:
         raise FileExistsError(self.path)
 
     def say(self, statement: str) -> None:
-        """Writes a statement, secrets masked."""
+        """Writes a statement, with secrets masked."""
         self._write(OWN + _one_line(self.redactor.text(statement))[: LONGEST - len(OWN)])
 
     def quote(self, lines: List[str]) -> None:
-        """Writes what the job itself says, as it says it but for its secrets."""
+        """Writes the job's own text unchanged except for masked secrets."""
         masked = self.redactor.text("\n".join(lines))
         for line in masked.split("\n"):
             if line.strip():
@@ -85,7 +85,7 @@ class WatchFile:
         line = f"{time} [{LABEL} {self.process}] {words.rstrip()}\n".encode("utf-8", "replace")
         if len(line) <= self._room:
             self._room -= len(line)
-            # At once: whoever is killed while it writes leaves what it had written.
+            # Write each line at once: a process killed while it writes leaves what it had written.
             os.write(self._descriptor, line)
 
     def close(self) -> None:
@@ -93,7 +93,7 @@ class WatchFile:
 
 
 def _one_line(text: str) -> str:
-    """`text` without what would begin another line or mean something to a terminal."""
+    """`text` without characters that would begin a new line or control a terminal."""
     return "".join(c if c.isprintable() or c == " " else " " for c in text)
 
 

@@ -1,4 +1,4 @@
-"""When something is written: at the end of a program or thread, or where a job's own code catches what it raised."""
+"""When a file is written: at the end of a program or thread, or where `watching` sees an exception."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ def watch(folder: Optional[Pathlike] = None, *, snapshot: bool = False) -> None:
     """From now on, write what held the memory when an exception about memory ends this program or one of its threads.
 
     The file is `oomdoc-watch-TIME-HOST[-rankN]-PID.txt` in `folder`, else in `$OOMDOC_WATCH_FOLDER`, else in the working directory;
-    `oomdoc analyze` reads it beside the log. Nothing is traced, recorded or reserved before. With `snapshot`, torch records what
-    its CUDA allocator does, which costs a little and must be asked for behind `import torch`; what was recorded, by whomever, lies beside the file.
+    `oomdoc analyze` reads it beside the log. Until then nothing is traced, recorded or reserved. With `snapshot`, torch records what its
+    CUDA allocator does, which costs a little; it must be called after `import torch`. Any recording, whoever switched it on, is written
+    beside the file.
 
-    Who had a hook before keeps it. Asked again, it only changes the folder. What catches exceptions needs `watching`.
+    Existing exception hooks still run. A second call only changes the folder. Exceptions that are caught need `watching`.
     """
     global _folder, _installed
     _folder = resolved(folder)
@@ -55,13 +56,15 @@ def watch(folder: Optional[Pathlike] = None, *, snapshot: bool = False) -> None:
 
 
 def resolved(folder: Optional[Pathlike]) -> Optional[str]:
-    """`folder`, else that of the environment, as it is called wherever the job goes; none where neither is given."""
+    """The absolute path of `folder`, else of `$OOMDOC_WATCH_FOLDER`, so that it stays valid when the job changes its directory; `None`
+    if neither is given.
+    """
     given = (None if folder is None else os.fspath(folder)) or os.environ.get("OOMDOC_WATCH_FOLDER")
     return os.path.abspath(given) if given else None
 
 
 class _Watching:
-    """What `watching` gives: enter it, or wrap a function in it."""
+    """What `watching` returns: a context manager that also works as a decorator."""
 
     def __init__(self, folder: Optional[Pathlike]) -> None:
         self._given = None if folder is None else resolved(folder)
@@ -93,7 +96,7 @@ class _Watching:
 
 
 def _caller(trace: Optional[TracebackType]) -> Optional[FrameType]:
-    """The frame outside of that in which `trace` begins: at the end of a program none is left."""
+    """The frame that called the one in which `trace` begins; `None` at the end of a program."""
     return None if trace is None else trace.tb_frame.f_back
 
 
@@ -102,7 +105,7 @@ def watching(function: Function) -> Function: ...
 @overload
 def watching(*, folder: Optional[Pathlike] = None) -> _Watching: ...
 def watching(function: Optional[Callable[..., Any]] = None, *, folder: Optional[Pathlike] = None) -> Any:
-    """The same for a piece of code whose exceptions somebody else catches: a task of Ray's, a worker process, a retry.
+    """Like `watch`, for a piece of code whose exceptions are caught outside of it: a Ray task, a worker process, a retry.
 
         with oomdoc.watching():
             train()
@@ -110,6 +113,6 @@ def watching(function: Optional[Callable[..., Any]] = None, *, folder: Optional[
         @oomdoc.watching
         def train(): ...
 
-    What is raised goes on as it was.
+    Exceptions pass through unchanged.
     """
     return _Watching(folder) if function is None else _Watching(folder)(function)

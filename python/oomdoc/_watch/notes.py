@@ -1,4 +1,4 @@
-"""What frameworks' callbacks know of the job: who knows something says so here, and is asked when it is wanted."""
+"""What frameworks' callbacks know about the job: each registers a method here that is called when a file is written."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Callable, Iterable, List, Set, Tuple
 from weakref import WeakMethod
 
 Note = Callable[[], Iterable[str]]
-# Weakly: who knows something of a job must not outlive it, nor what the job holds.
+# Weak references: this list must keep neither the callback nor the job's objects alive.
 _notes: List[Tuple[str, WeakMethod[Note]]] = []
 
 
 def add(framework: str, note: Note) -> None:
-    """Lets the method `note` be asked while its object lives, and nobody of `framework` that came before it."""
+    """Registers the method `note` as long as its object lives; it takes precedence over earlier ones of the same `framework`."""
     _notes[:] = [(framework, WeakMethod(note)), *(known for known in _notes if known[1]() is not None)]
 
 
 def lines() -> Iterable[str]:
-    """What the newest of each framework knows."""
+    """The notes of the newest registration of each framework."""
     asked: Set[str] = set()
     for framework, known in list(_notes):
         note = known()

@@ -1,4 +1,4 @@
-"""Parameters, gradients, optimizer states and other tensors, counted from the objects that live."""
+"""Sums parameters, gradients, optimizer states and other tensors over all live objects."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from . import devices
 from .file import size
 from .tensors import Counted, is_module, is_optimizer, is_tensor
 
-# Looking at more objects, or for longer, is not worth the wait.
+# The limits of the search; what lies beyond is not worth the wait.
 MOST_OBJECTS = 2_000_000
 MOST_SECONDS = 2.0
-# More models or optimizers than these are summed, but not named.
+# The most models and optimizers with lines of their own; the others only count in the sums.
 MOST_NAMED = 8
-# Values nested deeper than this are no optimizer's state.
+# Optimizers do not nest their state deeper than this.
 DEEPEST = 4
 
 CATEGORIES = ("parameters", "gradients", "buffers", "optimizer states", "other tensors")
 
 
 class Census:
-    """What holds memory, by device and by what it is for."""
+    """The memory held by tensors, by device and category."""
 
     def __init__(self, frames_values: Iterable[object]) -> None:
         self.counted = Counted()
@@ -41,7 +41,7 @@ class Census:
         self._add("", "other tensors", tensors, "", "of no model or optimizer")
 
     def lines(self, failing: str) -> Iterator[str]:
-        """A line for each model, optimizer and type of data; then one for each device, that which failed first."""
+        """A line for each model, optimizer and data type; then one for each device, the failing one first."""
         yield from self._lines
         for device, held in sorted(self._held.items(), key=lambda one: (one[0] != failing, one[0])):
             amounts = ", ".join(f"{name} {size(held.get(name, 0))}" for name in CATEGORIES)
@@ -49,7 +49,7 @@ class Census:
             if device == failing:
                 allocated = devices.allocated(device)
                 rest = None if allocated is None else allocated - sum(held.values())
-                # What backward waits for and what kernels work with belongs to no object of Python's.
+                # Activations saved for backward and kernels' workspaces belong to no Python object.
                 unseen = f", unseen {size(rest)}" if rest is not None and rest > 0 else ""
             yield f"{'' if device == failing else 'beside it, '}held on {device}: {amounts}{unseen}"
         if not self.is_whole:
@@ -62,7 +62,7 @@ class Census:
         try:
             everything: Iterable[object] = gc.get_objects()
         except MemoryError:
-            # The list of all takes memory; what the frames hold is at hand.
+            # The list of all objects takes memory itself; fall back to what the frames hold.
             everything, self.is_whole = frames_values, False
         for place, thing in enumerate(everything):
             if place % 4096 == 0 and (place > MOST_OBJECTS or self._is_late()):
@@ -96,14 +96,14 @@ class Census:
     def _add_optimizer(self, optimizer: Any, is_named: bool) -> None:
         name = f"optimizer {type(optimizer).__name__}" if is_named else ""
         groups = optimizer.__dict__.get("param_groups") or ()
-        # What it steps besides the models' parameters: copies of them in 32 bits.
+        # Parameters that it steps besides the models' own: copies of them in 32 bits.
         copies = [one for group in groups for one in group.get("params", ()) if is_tensor(one)]
         self._add(name, "optimizer states", copies, "", "copies of parameters")
         self._add(name, "gradients", (one.grad for one in copies if one.is_leaf and one.grad is not None), "", "of those copies")
         self._add(name, "optimizer states", _nested(optimizer.__dict__.get("state")), "", "")
 
     def _add(self, name: str, category: str, tensors: Iterable[Any], kind: str, remark: str) -> None:
-        """Adds `tensors`, and a line for each type of data and device where they have a name."""
+        """Adds `tensors` to the sums, with a line for each data type and device if `name` is given."""
         sums: DefaultDict[Tuple[str, str], List[int]] = defaultdict(lambda: [0, 0])
         for tensor in tensors:
             for storage in self.counted.new(tensor):
@@ -121,7 +121,7 @@ class Census:
 
 
 def _roots(modules: List[Any]) -> List[Any]:
-    """Those that are part of no other one, those with most in them first."""
+    """The modules that are part of no other module, largest first."""
     children: Set[int] = {id(child) for module in modules for child in _values(module, "_modules")}
     roots = [module for module in modules if id(module) not in children]
     return sorted(roots, key=lambda root: -sum(1 for _ in _with_children(root)))
@@ -139,13 +139,12 @@ def _with_children(root: Any) -> Iterator[Any]:
 
 
 def _values(module: Any, name: str) -> List[Any]:
-    """The values of one of a module's own dictionaries, whatever its class makes of its attributes."""
+    """The values of one of a module's internal dictionaries; going through `__dict__` avoids the class's own attribute access."""
     known: Optional[Dict[str, Any]] = module.__dict__.get(name)
     return [one for one in (known or {}).values() if one is not None]
 
 
 def _nested(state: Any, depth: int = 0) -> Iterator[Any]:
-    """The tensors in `state`."""
     if is_tensor(state):
         yield state
     elif depth < DEEPEST:

@@ -1,4 +1,4 @@
-"""Who writes, of which versions, and what the host's memory is like."""
+"""The process, the versions of its libraries, and the state of the host's memory."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Dict, Iterator, Optional, Tuple
 
 from .file import size
 
-# As launchers name the rank of a process, and the one within its node.
+# Variables in which launchers give the rank of a process, and its rank within the node.
 RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID")
 LOCAL_RANKS = ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")
-# Whose version decides how memory is used.
+# Libraries whose version affects how memory is used.
 LIBRARIES = ("torch", "transformers", "accelerate", "deepspeed", "trl", "peft", "lightning", "pytorch_lightning", "vllm", "ray", "jax", "torch_npu")
 
 
 def rank() -> Optional[int]:
-    """The rank, as torch's process group knows it, else as the launcher said."""
+    """The rank according to torch's process group, else according to the launcher."""
     distributed = sys.modules.get("torch.distributed")
     try:
         if distributed is not None and distributed.is_available() and distributed.is_initialized():
@@ -33,7 +33,7 @@ def rank() -> Optional[int]:
 
 
 def versions() -> Iterator[str]:
-    """`oomdoc 0.1.0`, `Python 3.11.2`, `torch 2.15.0`: of what is loaded."""
+    """`oomdoc 0.1.0`, `Python 3.11.2`, `torch 2.15.0`: the versions of what is loaded."""
     try:
         yield f"oomdoc {metadata.version('oomdoc')}"
     except metadata.PackageNotFoundError:
@@ -47,7 +47,7 @@ def versions() -> Iterator[str]:
 
 def where() -> Iterator[str]:
     """The command, the thread and the launcher's job."""
-    # The interpreter is asked for its own words: a launcher may have changed `sys.argv`.
+    # `sys.orig_argv` is preferred, since a launcher may have changed `sys.argv`.
     words = getattr(sys, "orig_argv", None) or sys.argv
     yield "command: " + " ".join(words)
     if threading.current_thread() is not threading.main_thread():
@@ -58,7 +58,7 @@ def where() -> Iterator[str]:
 
 
 def memory() -> Iterator[str]:
-    """What this process and the host hold, as the kernel counts it."""
+    """The memory of this process and of the host, as the kernel counts it."""
     status = _kilobytes("/proc/self/status")
     if "VmRSS" in status:
         peak = f", peak {size(status['VmHWM'])}" if "VmHWM" in status else ""
@@ -76,7 +76,7 @@ def memory() -> Iterator[str]:
 
 
 def _kilobytes(path: str) -> Dict[str, int]:
-    """`VmRSS:   12 kB` as bytes, by name."""
+    """The values of lines like `VmRSS:   12 kB` in bytes, by name."""
     found = {}
     try:
         with open(path, encoding="utf-8", errors="replace") as lines:
@@ -90,7 +90,7 @@ def _kilobytes(path: str) -> Dict[str, int]:
 
 
 def _cgroup() -> Optional[Tuple[int, int]]:
-    """Use and limit of the own cgroup, where it has one and shows it: of version 2, then 1."""
+    """Use and limit of the own cgroup, version 2 or 1, if there is a limit and it is visible."""
     for use, limit in (
         ("/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.max"),
         ("/sys/fs/cgroup/memory/memory.usage_in_bytes", "/sys/fs/cgroup/memory/memory.limit_in_bytes"),
@@ -100,14 +100,14 @@ def _cgroup() -> Optional[Tuple[int, int]]:
                 numbers = int(used.read()), int(most.read())
         except (OSError, ValueError):
             continue
-        # Without a limit version 1 says the largest number that it has.
+        # Without a limit, version 1 reports a very large number.
         if numbers[1] < 1 << 60:
             return numbers
     return None
 
 
 def _address_space() -> Optional[int]:
-    """What `ulimit -v` allows."""
+    """The limit set with `ulimit -v`."""
     try:
         import resource
 

@@ -1,4 +1,4 @@
-"""Secrets in what is written, masked by the rows of rules/redaction/, which `cargo run --example secrets` puts beside this module."""
+"""Masks secrets, using the rows of rules/redaction/ that `cargo run --example secrets` writes beside this module."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from pathlib import Path
 from typing import Any, Dict, List, Pattern, Tuple
 
 ROWS = Path(__file__).with_name("secrets.json")
-# Of a longer text nothing is kept: cut first, a secret might no longer look like one.
+# A longer text is withheld completely: after a cut, part of a secret might no longer be recognised.
 LONGEST = 262_144
 WITHHELD = "‹withheld›"
 
 
 class Redactor:
-    """Masks secrets. It reads its rows when it is first asked, and of each row its patterns when a text may hold what it looks for."""
+    """Masks secrets. It loads its rows at the first call, and compiles a row's patterns when a text contains one of its triggers."""
 
     def __init__(self) -> None:
         self._rows: List[Dict[str, Any]] = []
         self._patterns: Dict[str, Pattern[str]] = {}
 
     def text(self, text: str) -> str:
-        """`text` without its secrets; where they could not be looked for, nothing of it."""
+        """`text` with its secrets masked; all of it is withheld if masking fails."""
         try:
             return self._masked(text) if len(text) <= LONGEST else WITHHELD
         except Exception:
@@ -61,13 +61,15 @@ class Redactor:
     def _pattern(self, pattern: str) -> Pattern[str]:
         known = self._patterns.get(pattern)
         if known is None:
-            # Letters of other alphabets are no part of secrets, unless a row names them.
+            # Patterns match ASCII letters only, unless they contain others themselves.
             known = self._patterns[pattern] = re.compile(pattern, re.ASCII if pattern.isascii() else 0)
         return known
 
 
 def _plain(text: str) -> Tuple[str, List[int]]:
-    """`text` as a reader takes it, full-width forms and escapes of addresses and quotes as what they mean, and where each of its characters stands."""
+    """`text` with full-width characters and escapes (of URLs and quotes) decoded, and the position of each resulting character in the
+    original.
+    """
     plain, places, at = [], [], 0
     for part in re.finditer(r"%([2-7][0-9A-Fa-f])|\\([\"'])|.", text, re.DOTALL):
         words = part.group()
@@ -80,7 +82,7 @@ def _plain(text: str) -> Tuple[str, List[int]]:
 
 
 def _bare(text: str, start: int, stop: int) -> Tuple[int, int]:
-    """Where the words between `start` and `stop` stand without quotes and brackets around them."""
+    """The span from `start` to `stop` without surrounding quotes and brackets."""
     words = text[start:stop]
     unmarked = words.lstrip("rbufRBUF")
     if unmarked[:1] in {'"', "'", "`"}:
@@ -90,11 +92,11 @@ def _bare(text: str, start: int, stop: int) -> Tuple[int, int]:
 
 
 def _word_before(text: str, at: int) -> int:
-    """Where the word begins that stands directly before `at`, one blank between: the `backward` of "backward pass: 3"."""
+    """The start of the word directly before `at`, separated by one space: the `backward` of "backward pass: 3"."""
     word = re.search(r"[A-Za-z]+ $", text[:at][-64:])
     return at - len(word.group()) if word else at
 
 
 def _cover(secret: str, mask: str) -> str:
-    """`mask` in place of each line of `secret`."""
+    """`secret` with each line replaced by `mask`."""
     return "\n".join(mask if line.strip() else line for line in secret.split("\n"))

@@ -1,4 +1,4 @@
-"""What is written of an exception about memory, and in which order: first what the job was doing and what it said, then who held what."""
+"""What is written about an exception, in which order: first what the job was doing and its message, then who held the memory."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from . import devices, notes, process, shortage, stack, variables
 from .file import FORMAT, Process, WatchFile, size
 from .objects import Census
 
-# A job that survives more of them is not helped by another file.
+# The most files per process: a job that survives more exceptions is not helped by another file.
 MOST_FILES = 8
 _written: List[str] = []
 _reported = "__oomdoc_watch__"
 
 
 def report(error: BaseException, folder: Optional[str], outer: Optional[FrameType] = None) -> None:
-    """Writes a file if `error` is about memory, and says where. Whatever goes wrong is one line on standard error and no more;
-    only what a signal's handler raises to end the job passes.
+    """Writes a file if `error` is about memory, and prints its path. A failure costs one line on standard error; only exceptions that a
+    signal handler raises to end the job pass through.
 
-    `outer` is the frame of whoever caught it, where that is not the end of the program.
+    `outer` is the frame that caught the exception, unless it ended the program.
     """
     try:
-        # One that was met while a file told of another is news.
+        # An exception in the chain that no earlier file covered is worth a new file.
         untold = [] if _was_reported(error) else [one for one in shortage.shortages(error) if not _was_reported(one)]
         if not untold or len(_written) >= MOST_FILES:
             return
@@ -39,7 +39,7 @@ def report(error: BaseException, folder: Optional[str], outer: Optional[FrameTyp
 
 
 def _was_reported(error: BaseException) -> bool:
-    """Whether a file tells of `error` itself."""
+    """Whether a file covers `error` itself."""
     return bool(getattr(error, _reported, False))
 
 
@@ -51,7 +51,7 @@ def _mark(error: BaseException) -> None:
 
 
 def tell(words: str) -> None:
-    """A line on standard error, where there is one."""
+    """Prints a line to standard error, if there is one."""
     try:
         sys.stderr.write(words + "\n")
         sys.stderr.flush()
@@ -68,7 +68,7 @@ def _write(error: BaseException, first: BaseException, folder: str, outer: Optio
         calls += stack.calls(first, outer)
 
         def section(name: str, lines: Callable[[], Iterable[str]]) -> None:
-            """Writes `lines`. What goes wrong in one section costs that one."""
+            """Writes `lines`. An exception ends only this section."""
             try:
                 for line in lines():
                     file.say(line)
@@ -81,7 +81,7 @@ def _write(error: BaseException, first: BaseException, folder: str, outer: Optio
         try:
             file.quote(stack.printed(error, outer))
         except Exception:
-            # The least that can be said, and that it was not more.
+            # At least the message, and that the stack is missing.
             file.quote([f"{type(first).__name__}: {shortage.said(first)}"])
             file.say("section exception ended early")
         file.say(f"failed on {failing}")
@@ -108,7 +108,7 @@ def _write(error: BaseException, first: BaseException, folder: str, outer: Optio
 
 
 def _snapshot(file: WatchFile) -> Iterator[str]:
-    """What torch recorded of its allocator, in a file of its own."""
+    """Writes torch's recording of its allocator to a file of its own."""
     if devices.is_recorded():
         path = file.path[: -len(".txt")] + ".pickle"
         devices.dump(path)

@@ -1,13 +1,13 @@
-"""Whether an exception is about memory."""
+"""Decides whether an exception is about memory."""
 
 from __future__ import annotations
 
 from typing import Iterator, List
 
-# Names of classes whose instances are about nothing else.
+# Names of exception classes that are raised only for lack of memory.
 CLASSES = ("OutOfMemoryError", "MemoryError", "_ArrayMemoryError", "OutOfMemory", "ResourceExhaustedError")
 
-# What allocators and systems say, in small letters. A class of a library may be as general as RuntimeError.
+# Messages of allocators and systems in lower case, needed where a library raises a general class like RuntimeError.
 WORDS = (
     "out of memory",
     "outofmemory",
@@ -26,19 +26,19 @@ WORDS = (
     "memory allocation failure",
 )
 
-# What is raised to end something, not because it failed.
+# Exceptions that end something on purpose.
 ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
-# More exceptions than this are no chain that tells more.
+# The most exceptions looked at in a chain.
 MOST = 32
-# As many characters of a message tell what it is about.
+# The most characters looked at in a message.
 LONGEST = 16_384
 
 
 def shortages(error: BaseException) -> List[BaseException]:
-    """The exceptions about memory that `error` is, was raised from or holds; that which came first is the last.
+    """The exceptions about memory among `error`, its causes and its group members; the original one is last.
 
-    Who was interrupted or left, even while it dealt with one, died of something else.
+    A process that was interrupted or exited while it handled such an exception did not die of it.
     """
     if isinstance(error, ENDS):
         return []
@@ -46,7 +46,7 @@ def shortages(error: BaseException) -> List[BaseException]:
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:
-    """`error`, what it was raised from, and the members of groups, each once."""
+    """`error`, the exceptions it was raised from, and the members of groups, each once."""
     waiting: List[BaseException] = [error]
     seen: List[BaseException] = []
     while waiting and len(seen) < MOST:
@@ -72,7 +72,7 @@ def is_about_memory(error: BaseException) -> bool:
 
 
 def said(error: BaseException) -> str:
-    """The message of `error`, whatever its class does when asked."""
+    """The message of `error`, even if its class fails to produce one."""
     try:
         return str(error)[:LONGEST]
     except Exception:

@@ -9,16 +9,16 @@ import traceback
 from types import FrameType, TracebackType
 from typing import Any, List, Mapping, Optional, Set
 
-# Of a longer print the beginning and the end are kept, of which the end says more.
+# A longer text keeps its beginning and its end; the end says more.
 FIRST_LINES, LAST_LINES = 120, 380
-# As many calls are printed of one stack, and lines of one message.
+# The most calls printed of a stack, and the lines kept of a message (first and last).
 MOST_CALLS = 150
 FIRST_SAID, LAST_SAID = 30, 10
 OURS = os.path.dirname(__file__)
 
 
 def printed(error: BaseException, outer: Optional[FrameType]) -> List[str]:
-    """`error` with what it was raised from, behind the calls from `outer` on that led to whoever caught it."""
+    """The traceback of `error` and its causes, preceded by the calls from `outer` outwards that led to the frame that caught it."""
     text = traceback.TracebackException(type(error), error, error.__traceback__, limit=-MOST_CALLS)
     if outer is not None:
         callers = traceback.StackSummary.extract(reversed(list(traceback.walk_stack(outer))), limit=-MOST_CALLS)
@@ -35,29 +35,30 @@ def _shortened(lines: List[str], first: int, last: int) -> List[str]:
 
 
 class Call:
-    """A call, and its variables where reading them leaves nothing behind."""
+    """A call and, if reading them has no side effect, its variables."""
 
     def __init__(self, frame: FrameType, is_living: bool) -> None:
         self.frame = frame
-        # Until Python 3.12 whoever asks a function's frame for its variables leaves a copy there, which holds them until the frame ends.
+        # Before Python 3.13, reading a function frame's variables leaves a copy in the frame that keeps them alive until the frame ends.
         self._is_copied = sys.version_info < (3, 13) and bool(frame.f_code.co_flags & inspect.CO_OPTIMIZED)
         self._is_withheld = self._is_copied and is_living
 
     def variables(self) -> Mapping[str, Any]:
-        """By name; none of a function that goes on."""
+        """By name; empty for a function that is still running, if reading would leave a copy there."""
         return {} if self._is_withheld else self.frame.f_locals
 
     def forget(self) -> None:
-        """Empties the copy that reading made: `traceback.clear_frames` does not."""
+        """Empties the copy that reading left; `traceback.clear_frames` does not do that."""
         if self._is_copied and not self._is_withheld:
             copy: Any = self.frame.f_locals
-            # The frame's, ours, and the question's. One more is the job's own, which called `locals()` there and keeps it.
+            # Three references are the frame's, ours and the argument's. A fourth is the job's own: it called `locals()` there and keeps the
+            # result.
             if sys.getrefcount(copy) <= 3:
                 copy.clear()
 
 
 def calls(error: BaseException, outer: Optional[FrameType]) -> List[Call]:
-    """The calls of `error` and those outside of who caught it, innermost first."""
+    """The calls of `error` and those outside of the frame that caught it, innermost first."""
     found: List[FrameType] = []
     step: Optional[TracebackType] = error.__traceback__
     while step is not None:
@@ -72,7 +73,7 @@ def calls(error: BaseException, outer: Optional[FrameType]) -> List[Call]:
 
 
 def _living() -> Set[int]:
-    """The frames that go on when this is written."""
+    """The ids of the frames that are still running."""
     found: Set[int] = set()
     frame: Optional[FrameType] = inspect.currentframe()
     while frame is not None:

@@ -1,4 +1,4 @@
-"""How much memory a tensor has, whatever it is: each storage once, what has none nothing. No value is ever read."""
+"""How much memory a tensor occupies, of any type: each storage counts once. Values are never read."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, Iterator, List, Set, Tuple
 
 from .file import size
 
-# Tensors within tensors, no deeper than this.
+# The deepest nesting of tensors within tensors.
 DEEPEST = 4
 
 
 @dataclass(frozen=True)
 class Storage:
-    """Memory that tensors share."""
+    """Memory that tensors may share."""
 
     device: str
     dtype: str
@@ -23,7 +23,7 @@ class Storage:
 
 
 def is_tensor(thing: object) -> bool:
-    """Asked of the class, not of the object: some objects answer for others, and work when they are asked."""
+    """Checks the class and not the object: some proxies answer `isinstance` for another object, and do work for it when asked."""
     tensor = getattr(sys.modules.get("torch"), "Tensor", None)
     return tensor is not None and issubclass(type(thing), tensor)
 
@@ -42,10 +42,10 @@ def _is_a(thing: object, module: str, name: str) -> bool:
 
 
 def storages(tensor: Any, depth: int = 0) -> Iterator[Storage]:
-    """The memory behind `tensor` on this process: of a shard its own part, of a wrapper what it wraps."""
+    """The memory behind `tensor` in this process: the local part of a shard, the inner tensors of a wrapper."""
     if depth > DEEPEST:
         return
-    # A DTensor's own part; torchao's and others' by torch's protocol of wrappers.
+    # DTensor has a local part; torchao's and other wrappers follow torch's `__tensor_flatten__` protocol.
     if hasattr(type(tensor), "to_local"):
         with sys.modules["torch"].no_grad():
             local = tensor.to_local()
@@ -56,7 +56,7 @@ def storages(tensor: Any, depth: int = 0) -> Iterator[Storage]:
         for name in flatten(tensor)[0]:
             yield from storages(getattr(tensor, name), depth + 1)
         return
-    # ZeRO-3 keeps a parameter's own part beside the parameter, which is empty until it is gathered.
+    # ZeRO-3 keeps a parameter's local part in an attribute; the parameter itself is empty until it is gathered.
     own_part = getattr(tensor, "ds_tensor", None)
     if own_part is not None and is_tensor(own_part):
         yield from storages(own_part, depth + 1)
@@ -64,7 +64,7 @@ def storages(tensor: Any, depth: int = 0) -> Iterator[Storage]:
         storage = tensor.untyped_storage()
         found = Storage(str(storage.device), dtype(tensor), int(storage.nbytes()), int(storage.data_ptr()))
     except Exception:
-        # Sparse and opaque tensors have no storage of their own; lazy, fake and functional ones none at all.
+        # Sparse and opaque tensors have no storage of their own; lazy, fake and functional ones have none at all.
         return
     if found.bytes > 0 and found.device != "meta" and found.address != 0:
         yield found
@@ -82,24 +82,23 @@ def described(tensor: Any) -> str:
         graph = ", with a graph" if tensor.requires_grad and tensor.grad_fn is not None else ""
         return f"[{shape}] {dtype(tensor)} on {tensor.device}, {size(amount)}{graph}"
     except Exception:
-        # One that is made later, or lives in no memory, has no shape to tell.
+        # A tensor that is not yet materialised, or has no memory, has no shape.
         return type(tensor).__name__
 
 
 class Counted:
-    """Storages that were counted."""
+    """The set of storages that were already counted."""
 
     def __init__(self) -> None:
         self._seen: Set[Tuple[str, int]] = set()
 
     def copy(self) -> Counted:
-        """The same as far as it has come."""
         copy = Counted()
         copy._seen = set(self._seen)
         return copy
 
     def new(self, tensor: Any) -> Iterator[Storage]:
-        """Those of `tensor` that nobody counted before."""
+        """The storages of `tensor` that were not counted before, which are now."""
         for storage in _known(tensor):
             key = (storage.device, storage.address)
             if key not in self._seen:
@@ -107,12 +106,12 @@ class Counted:
                 yield storage
 
     def has(self, tensor: Any) -> bool:
-        """Whether all of `tensor` was counted."""
+        """Whether all storages of `tensor` were counted."""
         return all((storage.device, storage.address) in self._seen for storage in _known(tensor))
 
 
 def _known(tensor: Any) -> List[Storage]:
-    """Those of `tensor`, of which a strange one may say nothing."""
+    """The storages of `tensor`; none if a strange type raises."""
     try:
         return list(storages(tensor))
     except Exception:

@@ -1,4 +1,6 @@
-"""Shapes of the tensors in the failing frames, the batch, and what is kept from step to step. Names and shapes only, never a value."""
+"""Shapes of the tensors in the failing frames, of the batch, and of lists that grow from step to step. Names and shapes only, never a
+value.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,14 @@ from .file import size
 from .stack import Call
 from .tensors import Counted, described, is_tensor, storages
 
-# So many of the innermost frames are looked at, and so many tensors named.
+# The number of innermost frames that are searched, and of tensors listed.
 MOST_FRAMES = 12
 MOST_TENSORS = 40
-# As training loops call what they compute on.
+# The names that training loops give to their batches.
 BATCHES = ("batch", "micro_batch", "inputs", "model_inputs", "input", "data", "samples", "examples", "features", "kwargs", "x")
-# Fewer tensors in a list are no sign that it grows.
+# A list with fewer tensors is not reported as growing.
 FEWEST_KEPT = 16
-# More elements of a list are not looked at.
+# The most elements of a list that are looked at.
 MOST_ELEMENTS = 100_000
 
 
@@ -34,14 +36,14 @@ def tensors(calls: List[Call]) -> Iterator[str]:
 
 
 def batch(calls: List[Call]) -> Iterator[str]:
-    """What the innermost frame that has a batch computes on; of one that is a tensor less is known than of one with names in it."""
+    """The batch of the innermost frame that has one; a batch with named tensors is preferred to a single tensor, since it says more."""
     found = [
         (is_tensor(value), name, call, parts)
         for call in calls
         for name, value in _locals(call)
         if name in BATCHES and (parts := list(_parts(name, value)))
     ]
-    # What is only passed on comes last.
+    # `kwargs` is only passed on, so it comes last.
     for _, name, call, parts in sorted(found, key=lambda one: (one[0], one[1] == "kwargs"))[:1]:
         yield f"batch {_plain(name)} of {place(call)}"
         for key, value in parts[:MOST_TENSORS]:
@@ -49,7 +51,9 @@ def batch(calls: List[Call]) -> Iterator[str]:
 
 
 def kept(calls: List[Call], known: Counted) -> Iterator[str]:
-    """Lists and their like that hold many tensors besides parameters and their kin: what a loop keeps grows with its steps."""
+    """Containers that hold many tensors other than parameters, gradients and optimizer states: what a loop collects grows with its
+    steps.
+    """
     seen: List[Any] = []
     for call in calls:
         of_self = getattr(call.variables().get("self"), "__dict__", {})
@@ -98,5 +102,5 @@ def place(call: Call) -> str:
 
 
 def _plain(name: str) -> str:
-    """A name as it is written, unless it is none."""
+    """`name` with every unusual character replaced, and cut to 60 characters."""
     return "".join(c if c.isalnum() or c in "_.[]" else "_" for c in name)[:60]

@@ -2,27 +2,27 @@ use serde_json::{Value, json};
 use ureq::http::Method;
 
 use super::super::config::{GitHubConfig, GitHubLogin};
-use super::super::error::Trouble;
+use super::super::error::StepError;
 use super::super::host::{Check, Ended, Host, JobFacts, patience};
 use super::super::work::{JobTask, Moment, Project, Request};
 use super::app::{Installations, jwt};
 use crate::triage::{Client, Conversation, Download, Forge, GitHub, HttpError};
 
-/// What is known of logins between two pieces of work.
+/// Installation tokens, which are kept between pieces of work.
 #[derive(Debug, Default)]
 pub struct Logins(Installations);
 
 impl Logins {
-    /// Forgets them: one was refused.
+    /// Forgets all tokens after one was refused.
     pub fn forget(&self) {
         self.0.forget();
     }
 }
 
-/// Checks that are asked for at a time.
+/// Check runs per page of a list.
 const CHECKS: usize = 100;
 
-/// A repository, with a token.
+/// A repository, and a token for it.
 pub struct GitHubHost {
     client: Client,
     api: String,
@@ -31,7 +31,7 @@ pub struct GitHubHost {
     is_app: bool,
 }
 
-/// A client with `token`.
+/// An HTTP client that sends `token`.
 pub(super) fn client(token: &str) -> Result<Client, HttpError> {
     let headers = vec![
         ("authorization", format!("Bearer {token}")),
@@ -43,7 +43,7 @@ pub(super) fn client(token: &str) -> Result<Client, HttpError> {
 
 impl GitHubHost {
     /// Logs in to `project`.
-    pub fn of(config: &GitHubConfig, logins: &Logins, project: &Project, now: Moment) -> Result<GitHubHost, Trouble> {
+    pub fn of(config: &GitHubConfig, logins: &Logins, project: &Project, now: Moment) -> Result<GitHubHost, StepError> {
         let api = config.api.trim_end_matches('/').to_owned();
         let (token, is_app) = match &config.login {
             GitHubLogin::Token(token) => (token.read()?, false),
@@ -54,7 +54,7 @@ impl GitHubHost {
                     None => {
                         let url = format!("{api}/repos/{}/installation", project.name);
                         let there = client(&jwt)?.send(&Method::GET, &url, None)?;
-                        there["id"].as_u64().ok_or_else(|| Trouble::passing("an installation without an id"))?
+                        there["id"].as_u64().ok_or_else(|| StepError::temporary("an installation without an id"))?
                     }
                 };
                 (logins.0.token(&api, &jwt, installation, now)?, true)
@@ -68,8 +68,8 @@ impl GitHubHost {
         format!("{}/repos/{}", self.api, self.project)
     }
 
-    /// The number of our check with that id.
-    fn known_check(&self, check: &Check<'_>) -> Result<Option<u64>, Trouble> {
+    /// The number of the check run with our external id.
+    fn known_check(&self, check: &Check<'_>) -> Result<Option<u64>, StepError> {
         for page in 1.. {
             let url = format!(
                 "{}/commits/{}/check-runs?filter=all&per_page={CHECKS}&page={page}",
@@ -88,7 +88,7 @@ impl GitHubHost {
 }
 
 impl Host for GitHubHost {
-    fn job(&self, job: &JobTask) -> Result<JobFacts, Trouble> {
+    fn job(&self, job: &JobTask) -> Result<JobFacts, StepError> {
         let url = format!("{}/actions/jobs/{}", self.repository(), job.number);
         let found = self.client.send(&Method::GET, &url, None)?;
         let said = |name: &str| found[name].as_str().map(str::to_owned);
@@ -104,9 +104,9 @@ impl Host for GitHubHost {
             number: job.number,
             ended,
             is_cancelled: found["conclusion"] == "cancelled",
-            // Two workflows may have jobs of one name.
+            // Two workflows may have jobs of the same name.
             name: said("workflow_name").map_or(name.clone(), |workflow| format!("{workflow} / {name}")),
-            commit: commit.ok_or_else(|| Trouble::passing("a job without a commit"))?,
+            commit: commit.ok_or_else(|| StepError::temporary("a job without a commit"))?,
             page: said("html_url"),
             time: said("completed_at"),
             requests: job.requests.clone(),
@@ -117,7 +117,7 @@ impl Host for GitHubHost {
         self.client.download(&format!("{}/actions/jobs/{job}/logs", self.repository()), most)
     }
 
-    fn requests(&self, job: &JobFacts) -> Result<Vec<Request>, Trouble> {
+    fn requests(&self, job: &JobFacts) -> Result<Vec<Request>, StepError> {
         if !job.requests.is_empty() {
             return Ok(job.requests.clone());
         }
@@ -131,7 +131,7 @@ impl Host for GitHubHost {
         Ok(numbers.map(|number| Request { project: self.project.clone(), number }).collect())
     }
 
-    fn conversation(&self, request: &Request) -> Result<Box<dyn Forge>, Trouble> {
+    fn conversation(&self, request: &Request) -> Result<Box<dyn Forge>, StepError> {
         let there = Conversation {
             api: self.api.clone(),
             project: request.project.clone(),
@@ -143,8 +143,8 @@ impl Host for GitHubHost {
         Ok(Box::new(GitHub::new(there, patience())?))
     }
 
-    fn check(&self, check: &Check<'_>) -> Result<(), Trouble> {
-        // Only apps may write them.
+    fn check(&self, check: &Check<'_>) -> Result<(), StepError> {
+        // Only apps may write checks.
         if !self.is_app {
             return Ok(());
         }
@@ -153,7 +153,7 @@ impl Host for GitHubHost {
             "head_sha": check.commit,
             "external_id": check.id,
             "status": "completed",
-            // The job itself is what failed.
+            // The job's own check reports the failure.
             "conclusion": "neutral",
             "output": { "title": check.title, "summary": check.summary },
         });
@@ -168,8 +168,8 @@ impl Host for GitHubHost {
         Ok(())
     }
 
-    fn may_write(&self, author: &str) -> Result<bool, Trouble> {
-        // It becomes part of an address.
+    fn may_write(&self, author: &str) -> Result<bool, StepError> {
+        // The login becomes part of a URL.
         if !author.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')) {
             return Ok(false);
         }
@@ -177,7 +177,7 @@ impl Host for GitHubHost {
         match self.client.send(&Method::GET, &url, None) {
             Ok(found) => Ok(matches!(found["permission"].as_str(), Some("admin" | "write"))),
             Err(HttpError::NotAllowed(404)) => Ok(false),
-            // Where we may not ask, what the event says of its author holds.
+            // The token may not ask for permissions. The event's `author_association` was checked already.
             Err(HttpError::NotAllowed(403)) => Ok(true),
             Err(error) => Err(error.into()),
         }

@@ -1,4 +1,5 @@
-//! As an app: a token of its own signature (JWT, RS256) buys one for an installation, which holds for an hour.
+//! Authentication as a GitHub App: a JWT (RS256) that the app signs itself is exchanged for an installation token,
+//! which is valid for an hour.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -11,27 +12,27 @@ use serde_json::json;
 use ureq::http::Method;
 use ureq::tls::{PemItem, parse_pem};
 
-use super::super::error::Trouble;
+use super::super::error::StepError;
 use super::super::secret::Secret;
 use super::super::work::Moment;
 use super::api::client;
 
-/// Clocks differ by so many seconds.
+/// Tolerated clock skew, in seconds.
 const DRIFT: Moment = 60;
-/// GitHub takes no token of an app that holds for longer than ten minutes.
+/// Lifetime of a JWT in seconds; GitHub rejects more than ten minutes.
 const HOLDS: Moment = 540;
-/// A token is used no more when it ends so soon.
+/// A token that expires within this many milliseconds is not used any more.
 const SOON: Moment = 300_000;
-/// GitHub's tokens hold for an hour.
+/// Lifetime of an installation token in milliseconds.
 const HOUR: Moment = 3_600_000;
 
-/// Tokens of installations, until they end.
+/// Installation tokens and when they expire.
 #[derive(Debug, Default)]
 pub struct Installations(Mutex<HashMap<u64, (Secret, Moment)>>);
 
 impl Installations {
-    /// The token of `installation`, by the app's own.
-    pub fn token(&self, api: &str, jwt: &str, installation: u64, now: Moment) -> Result<Secret, Trouble> {
+    /// The token of `installation`, requested with the app's JWT unless a valid one is known.
+    pub fn token(&self, api: &str, jwt: &str, installation: u64, now: Moment) -> Result<Secret, StepError> {
         let known = || self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some((token, ends)) = known().get(&installation)
             && *ends > now + SOON
@@ -40,21 +41,21 @@ impl Installations {
         }
         let url = format!("{api}/app/installations/{installation}/access_tokens");
         let answer = client(jwt)?.send(&Method::POST, &url, None)?;
-        let token = answer["token"].as_str().ok_or_else(|| Trouble::passing("an installation without a token"))?;
+        let token = answer["token"].as_str().ok_or_else(|| StepError::temporary("an installation without a token"))?;
         let token = Secret::new(token);
         known().insert(installation, (token.clone(), now + HOUR));
         Ok(token)
     }
 
-    /// Forgets the tokens: one was refused.
+    /// Forgets all tokens after one was refused.
     pub fn forget(&self) {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clear();
     }
 }
 
-/// The token of the app `id` by its private `key`, PKCS#1 (as GitHub gives it) or PKCS#8.
-pub fn jwt(id: &str, key: &Secret, now: Moment) -> Result<String, Trouble> {
-    let unfit = || Trouble::passing("the app's private key is no RSA key in PEM");
+/// The JWT of the app `id`, signed with its private `key`, PKCS#1 (as GitHub issues it) or PKCS#8.
+pub fn jwt(id: &str, key: &Secret, now: Moment) -> Result<String, StepError> {
+    let unfit = || StepError::temporary("the app's private key is no RSA key in PEM");
     let pair = parse_pem(key.expose().as_bytes()).find_map(|item| match item {
         Ok(PemItem::PrivateKey(key)) => {
             RsaKeyPair::from_der(key.der()).or_else(|_| RsaKeyPair::from_pkcs8(key.der())).ok()

@@ -4,15 +4,15 @@ use serde_json::Value;
 use ureq::http::Method;
 
 use super::super::config::GitLabConfig;
-use super::super::error::Trouble;
+use super::super::error::StepError;
 use super::super::host::{Check, Ended, Host, JobFacts, patience};
 use super::super::work::{JobTask, Project, Request};
 use crate::triage::{Client, Conversation, Download, Forge, GitLab, HttpError};
 
-/// Who may push.
+/// The access level of developers, the lowest that may push.
 const DEVELOPER: u64 = 30;
 
-/// A project, with a token.
+/// A project, and a token for it.
 pub struct GitLabHost {
     client: Client,
     api: String,
@@ -23,7 +23,7 @@ pub struct GitLabHost {
 
 impl GitLabHost {
     /// Logs in to `project`.
-    pub fn of(config: &GitLabConfig, project: &Project) -> Result<GitLabHost, Trouble> {
+    pub fn of(config: &GitLabConfig, project: &Project) -> Result<GitLabHost, StepError> {
         let token = config.token.read()?.expose().to_owned();
         let headers = vec![("private-token", token.clone())];
         Ok(GitLabHost {
@@ -41,7 +41,7 @@ impl GitLabHost {
 }
 
 impl Host for GitLabHost {
-    fn job(&self, job: &JobTask) -> Result<JobFacts, Trouble> {
+    fn job(&self, job: &JobTask) -> Result<JobFacts, StepError> {
         let found = self.client.send(&Method::GET, &format!("{}/jobs/{}", self.project(), job.number), None)?;
         let said = |name: &str| found[name].as_str().map(str::to_owned);
         let ended = match found["status"].as_str() {
@@ -53,7 +53,7 @@ impl Host for GitLabHost {
         let commit = found["commit"]["id"].as_str().or_else(|| found["pipeline"]["sha"].as_str());
         let commit = commit.filter(|sha| sha.bytes().all(|byte| byte.is_ascii_hexdigit())).map(str::to_owned);
         let mut requests = job.requests.clone();
-        // A pipeline of a merge request says so by its name, and is one of the project that the request wants to change.
+        // A merge request pipeline has a ref `refs/merge-requests/N/…` and belongs to the target project.
         let named =
             said("ref").and_then(|name| name.strip_prefix("refs/merge-requests/")?.split('/').next()?.parse().ok());
         if let (true, Some(number)) = (requests.is_empty(), named) {
@@ -64,7 +64,7 @@ impl Host for GitLabHost {
             ended,
             is_cancelled: found["status"] == "canceled",
             name: said("name").unwrap_or_else(|| job.name.clone()),
-            commit: commit.ok_or_else(|| Trouble::passing("a job without a commit"))?,
+            commit: commit.ok_or_else(|| StepError::temporary("a job without a commit"))?,
             page: said("web_url"),
             time: said("finished_at"),
             requests,
@@ -75,7 +75,7 @@ impl Host for GitLabHost {
         self.client.download(&format!("{}/jobs/{job}/trace", self.project()), most)
     }
 
-    fn requests(&self, job: &JobFacts) -> Result<Vec<Request>, Trouble> {
+    fn requests(&self, job: &JobFacts) -> Result<Vec<Request>, StepError> {
         if !job.requests.is_empty() {
             return Ok(job.requests.clone());
         }
@@ -89,7 +89,7 @@ impl Host for GitLabHost {
         Ok(all.iter().filter(|request| request["state"] == "opened").filter_map(read).collect())
     }
 
-    fn conversation(&self, request: &Request) -> Result<Box<dyn Forge>, Trouble> {
+    fn conversation(&self, request: &Request) -> Result<Box<dyn Forge>, StepError> {
         let there = Conversation {
             api: self.api.clone(),
             project: request.project.clone(),
@@ -101,11 +101,11 @@ impl Host for GitLabHost {
         Ok(Box::new(GitLab::new(there, patience())?))
     }
 
-    fn check(&self, _: &Check<'_>) -> Result<(), Trouble> {
+    fn check(&self, _: &Check<'_>) -> Result<(), StepError> {
         Ok(())
     }
 
-    fn may_write(&self, author: &str) -> Result<bool, Trouble> {
+    fn may_write(&self, author: &str) -> Result<bool, StepError> {
         let url = format!("{}/members/all/{author}", self.project());
         match self.client.send(&Method::GET, &url, None) {
             Ok(member) => Ok(member["access_level"].as_u64().is_some_and(|level| level >= DEVELOPER)),

@@ -2,12 +2,12 @@ use serde_json::Value;
 
 use super::super::command;
 use super::super::error::Refusal;
-use super::super::event::{is_news, words};
-use super::super::queue::News;
+use super::super::event::{is_recent, text};
+use super::super::queue::NewWork;
 use super::super::work::{CommentTask, ForgeName, JobTask, Moment, Project, Request, Task, Work};
 
-/// What to do about an event; nothing about most. `name` is what we are called.
-pub fn read(body: &Value, name: &str, now: Moment) -> Result<Vec<News>, Refusal> {
+/// The work that an event causes; none for most. `name` is the bot's name.
+pub fn read(body: &Value, name: &str, now: Moment) -> Result<Vec<NewWork>, Refusal> {
     match body["object_kind"].as_str().ok_or(Refusal::Lacks("object_kind"))? {
         "build" => job(body, now),
         "pipeline" => pipeline(body, now),
@@ -18,12 +18,12 @@ pub fn read(body: &Value, name: &str, now: Moment) -> Result<Vec<News>, Refusal>
 
 fn project(body: &Value, number: &Value) -> Result<Project, Refusal> {
     let name = number.as_u64().ok_or(Refusal::Lacks("project id"))?.to_string();
-    let title = words(&body["project"]["path_with_namespace"]).or_else(|| words(&body["project_name"]));
+    let title = text(&body["project"]["path_with_namespace"]).or_else(|| text(&body["project_name"]));
     let title = title.unwrap_or(&name).to_owned();
     Ok(Project { forge: ForgeName::GitLab, name, title, installation: None })
 }
 
-/// Whether a job failed or passed; neither is `None`.
+/// Whether a job failed or succeeded; `None` for any other status.
 fn has_failed(status: &Value) -> Option<bool> {
     match status.as_str()? {
         "failed" | "canceled" => Some(true),
@@ -32,25 +32,25 @@ fn has_failed(status: &Value) -> Option<bool> {
     }
 }
 
-fn news(project: Project, job: JobTask, has_failed: bool, now: Moment) -> News {
-    News { work: Work::new(project, Task::Job(job), now), has_failed }
+fn news(project: Project, job: JobTask, has_failed: bool, now: Moment) -> NewWork {
+    NewWork { work: Work::new(project, Task::Job(job), now), has_failed }
 }
 
-fn job(body: &Value, now: Moment) -> Result<Vec<News>, Refusal> {
+fn job(body: &Value, now: Moment) -> Result<Vec<NewWork>, Refusal> {
     let Some(has_failed) = has_failed(&body["build_status"]) else { return Ok(Vec::new()) };
-    if !is_news(&body["build_finished_at"], now) {
+    if !is_recent(&body["build_finished_at"], now) {
         return Ok(Vec::new());
     }
     let number = body["build_id"].as_u64().ok_or(Refusal::Lacks("build_id"))?;
-    let name = words(&body["build_name"]).ok_or(Refusal::Lacks("build_name"))?.to_owned();
-    let branch = words(&body["ref"]).unwrap_or_default().to_owned();
+    let name = text(&body["build_name"]).ok_or(Refusal::Lacks("build_name"))?.to_owned();
+    let branch = text(&body["ref"]).unwrap_or_default().to_owned();
     let task = JobTask { number, name, workflow: None, branch, requests: Vec::new() };
     Ok(vec![news(project(body, &body["project_id"])?, task, has_failed, now)])
 }
 
-fn pipeline(body: &Value, now: Moment) -> Result<Vec<News>, Refusal> {
+fn pipeline(body: &Value, now: Moment) -> Result<Vec<NewWork>, Refusal> {
     let project = project(body, &body["project"]["id"])?;
-    let branch = words(&body["object_attributes"]["ref"]).unwrap_or_default();
+    let branch = text(&body["object_attributes"]["ref"]).unwrap_or_default();
     let of = &body["merge_request"];
     let request = || {
         let target = of["target_project_id"].as_u64()?.to_string();
@@ -60,15 +60,15 @@ fn pipeline(body: &Value, now: Moment) -> Result<Vec<News>, Refusal> {
     let builds = body["builds"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut all = Vec::new();
     for build in builds {
-        let Some(has_failed) = has_failed(&build["status"]).filter(|_| is_news(&build["finished_at"], now)) else {
+        let Some(has_failed) = has_failed(&build["status"]).filter(|_| is_recent(&build["finished_at"], now)) else {
             continue;
         };
         let number = build["id"].as_u64().ok_or(Refusal::Lacks("builds.id"))?;
-        let name = words(&build["name"]).ok_or(Refusal::Lacks("builds.name"))?.to_owned();
+        let name = text(&build["name"]).ok_or(Refusal::Lacks("builds.name"))?.to_owned();
         let task = JobTask { number, name, workflow: None, branch: branch.to_owned(), requests: requests.clone() };
         all.push(news(project.clone(), task, has_failed, now));
     }
-    // An earlier attempt first.
+    // Earlier attempts of a job have lower numbers and come first.
     all.sort_by_key(|news| match &news.work.task {
         Task::Job(job) => job.number,
         Task::Comment(comment) => comment.number,
@@ -76,10 +76,10 @@ fn pipeline(body: &Value, now: Moment) -> Result<Vec<News>, Refusal> {
     Ok(all)
 }
 
-fn note(body: &Value, name: &str, now: Moment) -> Result<Vec<News>, Refusal> {
+fn note(body: &Value, name: &str, now: Moment) -> Result<Vec<NewWork>, Refusal> {
     let note = &body["object_attributes"];
     let lines = command::lines(note["note"].as_str().unwrap_or_default(), name);
-    let is_new = matches!(note["action"].as_str(), None | Some("create")) && is_news(&note["created_at"], now);
+    let is_new = matches!(note["action"].as_str(), None | Some("create")) && is_recent(&note["created_at"], now);
     if lines.is_empty() || note["noteable_type"] != "MergeRequest" || note["system"] == true || !is_new {
         return Ok(Vec::new());
     }
@@ -93,5 +93,5 @@ fn note(body: &Value, name: &str, now: Moment) -> Result<Vec<News>, Refusal> {
         author: author.ok_or(Refusal::Lacks("author_id"))?.to_string(),
         lines,
     });
-    Ok(vec![News { work: Work::new(project, task, now), has_failed: false }])
+    Ok(vec![NewWork { work: Work::new(project, task, now), has_failed: false }])
 }

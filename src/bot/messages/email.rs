@@ -1,4 +1,4 @@
-//! E-mail: text, and the same as HTML.
+//! E-mail, as plain text and the same as HTML.
 
 use std::time::Duration;
 
@@ -11,23 +11,23 @@ use maud::{Markup, html};
 
 use super::{Message, cut};
 use crate::bot::config::{MailSecurity, Mailbox};
-use crate::bot::error::Trouble;
+use crate::bot::error::StepError;
 use crate::model::one_line;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-pub(super) fn send(mailbox: &Mailbox, message: &Message<'_>) -> Result<(), Trouble> {
+pub(super) fn send(mailbox: &Mailbox, message: &Message<'_>) -> Result<(), StepError> {
     let mail = mail(mailbox, message)?;
     let transport = transport(mailbox)?;
     transport.send(&mail).map(drop).map_err(|error| match error.is_permanent() {
-        true => Trouble::Lasting(error.to_string()),
-        false => Trouble::passing(error.to_string()),
+        true => StepError::Permanent(error.to_string()),
+        false => StepError::temporary(error.to_string()),
     })
 }
 
-fn transport(mailbox: &Mailbox) -> Result<SmtpTransport, Trouble> {
+fn transport(mailbox: &Mailbox) -> Result<SmtpTransport, StepError> {
     let parameters = || TlsParameters::new(mailbox.server.clone());
-    let unfit = |error: SmtpError| Trouble::passing(error.to_string());
+    let unfit = |error: SmtpError| StepError::temporary(error.to_string());
     let (tls, port) = match mailbox.security {
         MailSecurity::Tls => (Tls::Wrapper(parameters().map_err(unfit)?), 465),
         MailSecurity::Starttls => (Tls::Required(parameters().map_err(unfit)?), 587),
@@ -43,20 +43,20 @@ fn transport(mailbox: &Mailbox) -> Result<SmtpTransport, Trouble> {
     Ok(builder.build())
 }
 
-pub(super) fn mail(mailbox: &Mailbox, message: &Message<'_>) -> Result<Mail, Trouble> {
+pub(super) fn mail(mailbox: &Mailbox, message: &Message<'_>) -> Result<Mail, StepError> {
     let address = |words: &str| {
-        words.parse::<Address>().map_err(|error| Trouble::Lasting(format!("`{words}` is no address: {error}")))
+        words.parse::<Address>().map_err(|error| StepError::Permanent(format!("`{words}` is no address: {error}")))
     };
     let subject = cut(&one_line(&format!("[oomdoc] {}: {}", message.alert.job, message.alert.title)), 200);
     let mut builder = Mail::builder().from(address(&mailbox.from)?).subject(subject);
     for to in &mailbox.to {
         builder = builder.to(address(to)?);
     }
-    // Nobody's holiday answers a program.
+    // Suppresses out-of-office replies.
     let builder = builder.header(AutoSubmitted);
     builder
         .multipart(MultiPart::alternative_plain_html(text(message), page(message).into_string()))
-        .map_err(|error| Trouble::Lasting(error.to_string()))
+        .map_err(|error| StepError::Permanent(error.to_string()))
 }
 
 fn text(message: &Message<'_>) -> String {

@@ -1,14 +1,15 @@
 //! Custom bots of Feishu and Lark: an interactive card, signed where the bot asks for it.
 //!
-//! <https://open.feishu.cn/document/client-docs/bot-v3/add-custom-bot>: the key of the signature is `timestamp\nsecret`, of nothing; a
-//! message has 20 KB at most. Answers are 200 with a `code`; 11232 says that too much was sent: 5 messages a second, 100 a minute.
+//! <https://open.feishu.cn/document/client-docs/bot-v3/add-custom-bot>: the signature is an HMAC of nothing with the
+//! key `timestamp\nsecret`; a message may have 20 KB. Errors come as 200 with a `code`; 11232 means that the limit of 5
+//! messages a second or 100 a minute was exceeded.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::{Message, cut, without_mentions};
-use crate::bot::error::Trouble;
+use crate::bot::error::StepError;
 use crate::bot::secret::Secret;
 use crate::bot::signature;
 use crate::bot::work::Moment;
@@ -17,7 +18,7 @@ const BUSY: &[i64] = &[11232, 11233];
 
 pub(super) fn body(message: &Message<'_>, secret: Option<&Secret>, now: Moment) -> Value {
     let alert = message.alert;
-    // Text that is plain mentions nobody and is no markup.
+    // Elements of plain text are never parsed as markup or mentions.
     let plain =
         |text: &str| json!({ "tag": "div", "text": { "tag": "plain_text", "content": without_mentions(text) } });
     let mut elements = vec![plain(&alert.job)];
@@ -48,8 +49,8 @@ pub(super) fn body(message: &Message<'_>, secret: Option<&Secret>, now: Moment) 
     body
 }
 
-pub(super) fn judge(answer: &Value) -> Result<(), Trouble> {
-    // Some answers have the name of an earlier version only.
+pub(super) fn judge(answer: &Value) -> Result<(), StepError> {
+    // Some answers have only the field's older name.
     let code = if answer["code"].is_i64() { "code" } else { "StatusCode" };
     super::judge(answer, code, "msg", BUSY)
 }

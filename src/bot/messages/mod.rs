@@ -1,7 +1,7 @@
-//! A message of a failure, in the shape that each chat takes.
+//! Messages about a failure, in the format of each chat.
 //!
-//! In goes an [`Alert`], which holds words of a log; out comes what is posted. Nothing of a log is obeyed: it mentions nobody, and is no
-//! markup and no link. What is longer than a chat takes is cut.
+//! In: an [`Alert`], which contains words of a log. Out: the body that is posted. Words of a log must not become a
+//! mention, markup or a link. What a chat would refuse as too long is cut.
 
 mod dingtalk;
 mod email;
@@ -14,50 +14,50 @@ use serde_json::Value;
 use ureq::http::Method;
 
 use super::config::{Channel, Destination};
-use super::error::Trouble;
+use super::error::StepError;
 use super::host::patience;
 use super::texts::{Words, words};
 use super::work::Moment;
 use crate::knowledge::Language;
 use crate::triage::Client;
 
-/// What is told of a failure.
+/// What to report about a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Alert {
-    /// What ran out.
+    /// What ran out, in one line.
     pub title: String,
-    /// Who was hit, why, and what to change.
+    /// The victim, the cause and the change.
     pub lines: Vec<String>,
     /// The project and the job.
     pub job: String,
-    /// The page that shows it.
+    /// The job's page.
     pub page: Option<String>,
-    /// What groups it with others.
+    /// The key that alerts about the same trouble share.
     pub group: String,
 }
 
-/// An alert with what came since the last one.
+/// An alert, and how many like it were suppressed since the last.
 #[derive(Debug, Clone, Copy)]
 pub struct Message<'a> {
-    /// It.
+    /// The alert.
     pub alert: &'a Alert,
-    /// So many of the same were not told.
+    /// How many alerts of the same group were suppressed.
     pub more: u32,
-    /// The language of what we add.
+    /// The language of the words around the alert.
     pub language: Language,
 }
 
-/// Lines of an alert that are told.
+/// At most this many lines of an alert.
 const LINES: usize = 12;
-/// Characters of a line.
+/// At most this many characters per line.
 const LINE: usize = 400;
 
 impl Alert {
-    /// An alert of a report in brief: what ran out stands in its first line.
+    /// An alert from a brief report, whose first line says what ran out.
     pub fn new(brief: &str, job: String, page: Option<String>, group: String) -> Alert {
         let mut lines = brief.lines().map(|line| cut(line, LINE)).filter(|line| !line.trim().is_empty());
         let title = lines.next().unwrap_or_default();
-        // Whoever named the page could hide another in it.
+        // The page's address comes from the forge's data; markup characters in it could hide another address.
         let page = page.filter(|page| page.starts_with("http") && page.len() < 1000 && page.chars().all(is_plain));
         Alert { title, lines: lines.take(LINES).collect(), job: cut(&job, LINE), page, group }
     }
@@ -72,14 +72,14 @@ impl Message<'_> {
         words(self.language)
     }
 
-    /// That there were more.
+    /// The sentence about suppressed alerts, if there were any.
     fn more(&self) -> Option<String> {
         (self.more > 0).then(|| (self.words().more)(self.more))
     }
 }
 
 /// Sends `message` to `channel`.
-pub fn send(channel: &Channel, message: &Message<'_>, now: Moment) -> Result<(), Trouble> {
+pub fn send(channel: &Channel, message: &Message<'_>, now: Moment) -> Result<(), StepError> {
     match &channel.to {
         Destination::Slack { address } => {
             let answer = post(address.read()?.expose(), &slack::body(message))?;
@@ -99,25 +99,26 @@ pub fn send(channel: &Channel, message: &Message<'_>, now: Moment) -> Result<(),
     }
 }
 
-fn post(address: &str, body: &Value) -> Result<Value, Trouble> {
+fn post(address: &str, body: &Value) -> Result<Value, StepError> {
     Ok(Client::new(Vec::new(), patience(), None)?.send_once(&Method::POST, address, Some(body))?)
 }
 
-/// What a chat says that answers 200 to everything: `code` is the error's number, 0 is none, and those of `busy` pass.
-fn judge(answer: &Value, code: &str, words: &str, busy: &[i64]) -> Result<(), Trouble> {
+/// Judges the answer of a chat that reports errors with status 200: `code` is the field with the error's number, 0
+/// means success, and the numbers in `busy` are temporary.
+fn judge(answer: &Value, code: &str, words: &str, busy: &[i64]) -> Result<(), StepError> {
     let said = answer[words].as_str().map(|said| cut(said, LINE)).unwrap_or_default();
     match answer[code].as_i64() {
         Some(0) => Ok(()),
-        // A minute is what all of them count by.
+        // All of them limit by the minute.
         Some(number) if busy.contains(&number) => {
-            Err(Trouble::Passing { words: format!("{code} {number}: {said}"), wish: Some(60_000) })
+            Err(StepError::Temporary { words: format!("{code} {number}: {said}"), wish: Some(60_000) })
         }
-        Some(number) => Err(Trouble::Lasting(format!("{code} {number}: {said}"))),
-        None => Err(Trouble::passing(format!("an answer without `{code}`"))),
+        Some(number) => Err(StepError::Permanent(format!("{code} {number}: {said}"))),
+        None => Err(StepError::temporary(format!("an answer without `{code}`"))),
     }
 }
 
-/// At most so many characters.
+/// The first `most` characters.
 fn cut(words: &str, most: usize) -> String {
     match words.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &words[..end]),
@@ -125,7 +126,7 @@ fn cut(words: &str, most: usize) -> String {
     }
 }
 
-/// At most so many bytes, whole lines.
+/// Whole lines, at most `most` bytes of them.
 fn whole_lines(lines: impl Iterator<Item = String>, most: usize) -> String {
     let mut text = String::new();
     for line in lines {
@@ -140,13 +141,13 @@ fn whole_lines(lines: impl Iterator<Item = String>, most: usize) -> String {
     text
 }
 
-/// Nobody is mentioned: something that cannot be seen stands behind an `@`.
+/// Puts an invisible character behind each `@`, so that nobody is mentioned.
 fn without_mentions(words: &str) -> String {
     words.replace('@', "@\u{200b}")
 }
 
-/// Words of a log in the Markdown of chats that know no escapes: what would mark up becomes what looks like it. An underscore marks
-/// nothing up there, and people copy it with a setting's name.
+/// Words of a log for Markdown dialects without escapes: characters of markup are replaced by similar ones. Underscores
+/// stay: they mark up nothing there, and people copy them with a setting's name.
 fn without_markup(words: &str) -> String {
     let plain = words.chars().map(|c| match c {
         '<' => '‹',

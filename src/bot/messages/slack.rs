@@ -1,19 +1,19 @@
-//! Slack's incoming webhooks: blocks, with the text for notifications beside them.
+//! Slack's incoming webhooks: blocks, and a plain text for notifications.
 //!
 //! <https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks>,
-//! <https://docs.slack.dev/reference/block-kit/blocks>: a header takes 150 characters, a section 3000, and of all characters `&`, `<`
-//! and `>` begin markup or a mention.
+//! <https://docs.slack.dev/reference/block-kit/blocks>: a header may have 150 characters, a section 3000; only `&`, `<`
+//! and `>` can begin markup or a mention.
 
 use serde_json::{Value, json};
 
 use super::{Message, cut, without_mentions};
-use crate::bot::error::Trouble;
+use crate::bot::error::StepError;
 
 const HEADER: usize = 149;
 
 pub(super) fn body(message: &Message<'_>) -> Value {
     let alert = message.alert;
-    // Plain text knows no escapes: nothing in it is markup or a mention.
+    // Elements of plain text are never parsed as markup or mentions.
     let plain = |text: &str| json!({ "type": "plain_text", "text": without_mentions(text), "emoji": false });
     let section = |text: &str| json!({ "type": "section", "text": plain(text) });
     let mut blocks = vec![json!({ "type": "header", "text": plain(&cut(&alert.title, HEADER)) })];
@@ -30,10 +30,10 @@ fn escape(words: &str) -> String {
     without_mentions(&words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
 }
 
-/// `ok` is all that it says; errors have a status.
-pub(super) fn judge(answer: &Value) -> Result<(), Trouble> {
+/// Slack answers `ok`; errors have a status of their own.
+pub(super) fn judge(answer: &Value) -> Result<(), StepError> {
     match answer.as_str() {
         Some("ok") => Ok(()),
-        _ => Err(Trouble::passing("an answer without `ok`")),
+        _ => Err(StepError::temporary("an answer without `ok`")),
     }
 }

@@ -1,12 +1,12 @@
 //! Group bots of WeCom: Markdown.
 //!
-//! <https://developer.work.weixin.qq.com/document/path/91770>: 4096 bytes at most, 20 messages a minute. Answers are 200 with an
-//! `errcode`; 45009 says that too much was sent, and -1 that the system is busy.
+//! <https://developer.work.weixin.qq.com/document/path/91770>: at most 4096 bytes, 20 messages a minute. Errors come as
+//! 200 with an `errcode`; 45009 means that too much was sent, -1 that the system is busy.
 
 use serde_json::{Value, json};
 
 use super::{Message, cut, whole_lines, without_markup};
-use crate::bot::error::Trouble;
+use crate::bot::error::StepError;
 
 const BUSY: &[i64] = &[45009, -1];
 const MOST: usize = 4096;
@@ -24,6 +24,6 @@ pub(super) fn body(message: &Message<'_>) -> Value {
     json!({ "msgtype": "markdown", "markdown": { "content": content.join("\n") } })
 }
 
-pub(super) fn judge(answer: &Value) -> Result<(), Trouble> {
+pub(super) fn judge(answer: &Value) -> Result<(), StepError> {
     super::judge(answer, "errcode", "errmsg", BUSY)
 }

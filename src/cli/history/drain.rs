@@ -7,7 +7,7 @@ use crate::cli::error::CliError;
 use crate::cli::home::Home;
 use crate::history;
 
-/// Readers have a look at the lock, which takes them no time.
+/// A reader may hold the lock for an instant, so this wait is short.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Move waiting incidents from the spool into the store, or hand them to the server, and bring the index up to date
@@ -21,13 +21,13 @@ impl Drain {
             remote.hand_over(home)?;
             return Ok(());
         }
-        // Whoever has the store open drains the spool, too.
+        // Any other process that opens the store drains the spool as well.
         if history::is_waiting(home) || !history::is_indexed(home) {
             let mut store = history::drain(home, PATIENCE)?;
             if !history::is_indexed(home) {
                 history::publish(&mut store)?;
             }
-            // Nobody waits for it here.
+            // This process runs in the background, so compacting delays nobody.
             if store.is_bloated() {
                 store.compact()?;
             }

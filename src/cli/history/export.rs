@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::HistoryPlace;
 use crate::cli::error::CliError;
 use crate::cli::language::spoken;
-use crate::cli::messages::told;
+use crate::cli::messages::translate;
 use crate::history::{Format, IndexName, Mark, index_template};
 use crate::redact::Redactor;
 
@@ -34,7 +34,7 @@ pub(super) struct Export {
     template: bool,
 }
 
-/// What lines are like.
+/// The format of an export's lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum ExportFormat {
     #[default]
@@ -51,7 +51,7 @@ impl Export {
                 Some(path) => fs::write(path, template + "\n").map_err(written(path)),
             };
         }
-        // Whoever takes everything for another home does not go on.
+        // A full export for another home is rarely continued, so it does not print the mark.
         let is_asked = self.format == ExportFormat::Bulk || self.since != Mark::default();
         let format = match self.format {
             ExportFormat::Jsonl => Format::Lines,
@@ -83,7 +83,7 @@ impl Export {
     }
 }
 
-/// A file that is made when there is something to write: what cannot be exported leaves the one that is there.
+/// A file that is created on the first write: a failing export leaves an existing file intact.
 struct Late<'p> {
     path: &'p Path,
     file: Option<BufWriter<File>>,
@@ -117,10 +117,10 @@ impl Write for Late<'_> {
 
 /// `words` in the reader's language.
 fn in_words(words: &str) -> String {
-    told(words, spoken()).into_owned()
+    translate(words, spoken()).into_owned()
 }
 
-/// That `path` cannot be written.
+/// The error that `path` cannot be written.
 fn written(path: &Path) -> impl Fn(io::Error) -> CliError {
     move |error| CliError::Write { path: path.to_owned(), error }
 }

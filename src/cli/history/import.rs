@@ -28,7 +28,7 @@ impl Import {
         };
         let mut store = open(home)?;
         let done = history::import(&mut store, &mut lines, redactor);
-        // What came before a faulty line is there.
+        // The lines before a faulty one were imported.
         publish(&mut store)?;
         let done = done?;
         anstream::println!("{} new, {} known, {} outcomes", done.new, done.known, done.outcomes);

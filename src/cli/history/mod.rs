@@ -1,4 +1,4 @@
-//! `oomdoc history`: what came up before, one file a command.
+//! `oomdoc history`: earlier incidents, one file per subcommand.
 
 mod backup;
 mod compact;
@@ -89,7 +89,7 @@ impl History {
     }
 }
 
-/// How to show what was found.
+/// The format of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ListFormat {
     Text,
@@ -97,10 +97,10 @@ pub(super) enum ListFormat {
     Csv,
 }
 
-/// How long to wait for another process.
+/// How long to wait for another process that has the store open.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What `words` ask for. Causes and frameworks that neither the rules nor the history know are errors: they could never be found.
+/// Parses a query. Causes and frameworks that neither the rules nor the history know are errors: they cannot match.
 pub(in crate::cli) fn asked(words: &str, settings: &Home, place: &HistoryPlace) -> Result<Query, CliError> {
     let query: Query = words.parse().map_err(HistoryError::from)?;
     let is_closed = ["cause", "framework"].map(|field| query.asks_for(field));
@@ -119,9 +119,9 @@ pub(in crate::cli) fn asked(words: &str, settings: &Home, place: &HistoryPlace) 
     Ok(query)
 }
 
-/// What was found; where the index could not be asked, that is said, and somebody makes it anew meanwhile.
+/// The answer. If the index could not be used, warns and starts rebuilding it in the background.
 fn found<T>(home: &Path, answer: Answer<T>) -> T {
-    // The first of a new history's is made after the first incident was kept.
+    // A new history has no index until its first incident was kept; that needs no warning.
     let is_being_made = || DiskStore::is_in_use(home) || history::is_indexed(home);
     if let Some(error) = answer.without_index.filter(|error| !matches!(error, IndexError::Missing) || !is_being_made())
     {
@@ -131,7 +131,7 @@ fn found<T>(home: &Path, answer: Answer<T>) -> T {
     answer.found
 }
 
-/// Tells searches and analyses what was changed in `store`.
+/// Makes changes in `store` visible to searches and analyses.
 fn publish(store: &mut DiskStore) -> Result<(), HistoryError> {
     if let Some(error) = history::publish(store)? {
         behind(&error);
@@ -139,12 +139,12 @@ fn publish(store: &mut DiskStore) -> Result<(), HistoryError> {
     Ok(())
 }
 
-/// The index does not follow; searches read the store until it does.
+/// Warns that the index is out of date; searches read the store until it is rebuilt.
 fn behind(error: &IndexError) {
     warn(&format!("the index is out of date: {error}"), "`oomdoc history reindex` rebuilds it; nothing is lost");
 }
 
-/// The store, with all that waited in the spool.
+/// Opens the store and takes over the spool.
 fn open(home: &Path) -> Result<DiskStore, HistoryError> {
     if let Some(kind) = crate::store::network(home) {
         let problem = format!("{} is on {kind}, where data may get lost", home.display());

@@ -1,29 +1,29 @@
-//! Lists of incidents, as people and programs read them.
+//! Lists of incidents as text, CSV or JSON.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
 
 use super::ListFormat;
 use crate::cli::error::CliError;
-use crate::cli::messages::told;
+use crate::cli::messages::translate;
 use crate::cli::table::table;
 use crate::history::{Document, Page};
 use crate::knowledge::Language;
 use crate::model::Bytes;
 
-/// As many values of a facet are shown.
+/// Values shown per facet.
 const VALUES: usize = 4;
 
-/// Prints `page`, which begins after `skipped` incidents.
+/// Prints `page`, whose first incident has the number `skipped` + 1.
 pub(super) fn print(page: Page, format: ListFormat, skipped: usize, language: Language) -> Result<(), CliError> {
     let mut out = anstream::stdout();
     match format {
         ListFormat::Json => writeln!(out, "{}", serde_json::to_string_pretty(&page)?)?,
         ListFormat::Csv => out.write_all(csv(&page.incidents).as_bytes())?,
-        ListFormat::Text if page.total == 0 => writeln!(out, "{}", told("no incident", language))?,
+        ListFormat::Text if page.total == 0 => writeln!(out, "{}", translate("no incident", language))?,
         ListFormat::Text => {
             lines(&page.incidents, language).iter().try_for_each(|line| writeln!(out, "{line}"))?;
-            writeln!(out, "\n{}", told(&range(&page, skipped), language))?;
+            writeln!(out, "\n{}", translate(&range(&page, skipped), language))?;
             out.write_all(facets(&page).as_bytes())?;
         }
     }
@@ -38,10 +38,10 @@ fn range(page: &Page, skipped: usize) -> String {
     }
 }
 
-/// A line of a list.
+/// The columns of a list.
 const HEADER: [&str; 9] = ["ID", "TIME", "KIND", "PHASE", "CAUSE", "MODEL", "HOST", "JOB", "OUTCOME"];
 
-/// The header, then a line an incident. What is known of none has no column.
+/// The header and one line per incident. Columns without any value are left out.
 pub(super) fn lines(documents: &[Document], language: Language) -> Vec<String> {
     let rows: Vec<[String; 9]> = documents.iter().map(|document| row(document, language)).collect();
     let is_wanted = |column: &usize| rows.iter().any(|row| row[*column] != NOTHING);
@@ -51,9 +51,9 @@ pub(super) fn lines(documents: &[Document], language: Language) -> Vec<String> {
     table(&all).lines().map(str::to_owned).collect()
 }
 
-/// Stands where nothing is known.
+/// The cell of an unknown value.
 const NOTHING: &str = "-";
-/// As many letters of what was done; `history show` has all of them.
+/// The longest change in a list, in characters; `history show` has all of it.
 const LONGEST_OUTCOME: usize = 48;
 
 fn row(document: &Document, language: Language) -> [String; 9] {
@@ -69,11 +69,11 @@ fn row(document: &Document, language: Language) -> [String; 9] {
         words(&document.model.as_deref().map(|model| model.rsplit('/').next().unwrap_or(model).to_owned())),
         words(&document.host),
         words(&Some(job.join(" ")).filter(|job| !job.is_empty())),
-        told(&outcome(document), language).into_owned(),
+        translate(&outcome(document), language).into_owned(),
     ]
 }
 
-/// What was tried, and how it went.
+/// The change that was tried, and whether it worked.
 fn outcome(document: &Document) -> String {
     let how = match document.worked {
         Some(true) => "solved",
@@ -87,10 +87,10 @@ fn outcome(document: &Document) -> String {
     }
 }
 
-/// The facets that the text shows; the others have columns of their own, or are too many.
+/// The facets in the text; the others have columns of their own or too many values.
 const FACETS: [&str; 5] = ["cause", "framework", "host", "kind", "phase"];
 
-/// How many there are of what, where it tells anything apart.
+/// The counts of facets with more than one value.
 fn facets(page: &Page) -> String {
     let mut text = String::new();
     let shown = page.facets.iter().filter(|(name, values)| FACETS.contains(&name.as_ref()) && values.len() > 1);
@@ -99,13 +99,13 @@ fn facets(page: &Page) -> String {
         values.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
         let shown: Vec<String> =
             values.iter().take(VALUES).map(|(value, count)| format!("{name}:{value} {count}")).collect();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "  {}", shown.join(", "));
     }
     text
 }
 
-/// RFC 4180, with a header.
+/// CSV (RFC 4180) with a header.
 fn csv(documents: &[Document]) -> String {
     const HEADER: &str = "id,time,kind,phase,cause,confidence,framework,model,gpu,host,role,requested,node_used,worked,title,job,tags,outcome\n";
     let mut text = HEADER.to_owned();

@@ -1,4 +1,4 @@
-//! Where the history is that a command asks: in the home folder, or with the team's server.
+//! The history that a command uses: in the home folder or on the team's server.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use crate::history::{self, Export, Likeness, Mark, Order, Outcome, Page, Query, 
 use crate::redact::Redactor;
 use crate::remote::Remote;
 
-/// Where it is.
+/// Where the history is.
 pub(in crate::cli) enum HistoryPlace {
     /// In this home folder.
     Here(PathBuf),
-    /// With this server.
+    /// On this server.
     There(Remote),
 }
 
 impl HistoryPlace {
-    /// The one that settings say.
+    /// The place that the settings name.
     pub fn of(settings: &Home) -> Result<HistoryPlace, CliError> {
         Ok(match settings.remote()? {
             Some(remote) => HistoryPlace::There(remote),
@@ -27,7 +27,7 @@ impl HistoryPlace {
         })
     }
 
-    /// The incidents that `query`, which reads `words`, asks for.
+    /// The incidents that match `query`, which was parsed from `words`.
     pub fn ask(&self, words: &str, query: &Query, order: Order, skip: usize, most: usize) -> Result<Page, CliError> {
         match self {
             HistoryPlace::Here(home) => Ok(found(home, history::ask(home, query, order, skip, most)?)),
@@ -35,7 +35,7 @@ impl HistoryPlace {
         }
     }
 
-    /// Counts them.
+    /// Counts the incidents that match `query`.
     pub fn stats(&self, words: &str, query: &Query) -> Result<Stats, CliError> {
         match self {
             HistoryPlace::Here(home) => Ok(found(home, history::ask_stats(home, query)?)),
@@ -43,7 +43,7 @@ impl HistoryPlace {
         }
     }
 
-    /// An incident, with what was seen of its kind, and what was tried after it.
+    /// An incident with earlier occurrences, and its outcomes.
     pub fn show(&self, id: &str) -> Result<(Record, Vec<Outcome>), CliError> {
         match self {
             HistoryPlace::Here(home) => {
@@ -58,7 +58,7 @@ impl HistoryPlace {
         }
     }
 
-    /// An incident as it is kept.
+    /// An incident as it is stored.
     pub fn find(&self, id: &str) -> Result<Record, CliError> {
         match self {
             HistoryPlace::Here(home) => Ok(history::find(&history::look(home)?, id)?),
@@ -66,7 +66,7 @@ impl HistoryPlace {
         }
     }
 
-    /// The incidents most like `record`.
+    /// The incidents most similar to `record`.
     pub fn similar(&self, record: &Record, most: usize) -> Result<Vec<Likeness>, CliError> {
         match self {
             HistoryPlace::Here(home) => Ok(found(home, history::ask_similar(home, record, most)?)),
@@ -74,7 +74,7 @@ impl HistoryPlace {
         }
     }
 
-    /// Writes what `export` asks for to `out`: how many lines that were, and where the next export goes on.
+    /// Writes `export` to `out`; returns the number of lines and the mark where the next export continues.
     pub fn export(&self, export: Export, redactor: &Redactor, out: &mut dyn Write) -> Result<(u64, Mark), CliError> {
         match self {
             HistoryPlace::Here(home) => {
@@ -86,7 +86,7 @@ impl HistoryPlace {
         }
     }
 
-    /// Keeps what was tried.
+    /// Records an outcome.
     pub fn resolve(&self, outcome: &Outcome) -> Result<(), CliError> {
         match self {
             HistoryPlace::Here(home) => change(home, |store| history::resolve(store, outcome)),
@@ -94,7 +94,7 @@ impl HistoryPlace {
         }
     }
 
-    /// Keeps what the annotations of `record` say now.
+    /// Records the annotations of `record`.
     pub fn annotate(&self, record: &Record) -> Result<(), CliError> {
         match self {
             HistoryPlace::Here(home) => change(home, |store| history::annotate(store, record)),
@@ -103,7 +103,7 @@ impl HistoryPlace {
     }
 }
 
-/// Changes the store in `home`, and tells searches and analyses.
+/// Changes the store in `home` and makes the change visible to searches and analyses.
 fn change(
     home: &Path,
     change: impl FnOnce(&mut crate::store::DiskStore) -> Result<(), history::HistoryError>,

@@ -39,7 +39,7 @@ impl Prune {
     }
 }
 
-/// An amount of memory, as queries have it.
+/// An amount of memory, as in queries.
 fn amount(words: &str) -> Result<u64, String> {
     match Value::read(words) {
         Value::Number(bytes) if bytes.is_finite() && bytes >= 0.0 => Ok(bytes as u64),

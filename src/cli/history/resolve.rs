@@ -50,7 +50,7 @@ impl Resolve {
         Ok(())
     }
 
-    /// What was done and how it went; nothing where only a note is to be kept.
+    /// The outcome to record; `None` if only a note is to be kept.
     fn outcome(&self, record: &Record) -> Result<Option<Outcome>, CliError> {
         if !self.worked && !self.failed {
             return Ok(None);
@@ -61,7 +61,7 @@ impl Resolve {
             (Some(number), _, _) => Outcome::of_patch(record, number, worked)?,
             (_, Some(knob), _) => Outcome::of_knob(record, knob, worked),
             (_, _, Some(did)) => Outcome::of_words(record, did, worked),
-            // The note says what was done, or the page does.
+            // The note, or else the link, says what was done.
             _ => {
                 let words = note.take().or_else(|| link.take()).unwrap_or_default();
                 Outcome::of_words(record, &words, worked)
@@ -70,7 +70,7 @@ impl Resolve {
         Ok(Some(Outcome { note, link, ..outcome }))
     }
 
-    /// Keeps a note, of which nobody says whether anything helped.
+    /// Keeps a note without an outcome.
     fn write_down(self, place: &HistoryPlace, mut record: Record, redactor: &Redactor) -> Result<(), CliError> {
         let mut note = Note { text: self.note.unwrap_or_default(), link: self.link, time: history::now() };
         redactor.mask(&mut note);

@@ -16,9 +16,9 @@ impl Salvage {
         use std::io::Write;
         let found = store::salvage(home)?;
         let mut store = open(home)?;
-        // Nobody noted what was lost.
+        // The log of changes may have gaps now, so exports cannot continue from earlier marks.
         history::forget_changes(&mut store)?;
-        // What follows from the incidents may have been lost, too.
+        // Data derived from the incidents may be lost as well.
         history::reindex(&mut store, &|_, _| {})?;
         publish(&mut store)?;
         let mut out = stdout();

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::HistoryPlace;
 use crate::cli::error::CliError;
 use crate::cli::language::Lang;
-use crate::cli::screen;
+use crate::cli::printing;
 use crate::history::{self, Annotations, Outcome, Record, Verdict};
 use crate::knowledge::{Knowledge, Language, retell};
 use crate::model::Incident;
@@ -40,7 +40,7 @@ struct Shown {
 }
 
 impl Show {
-    /// Only text takes `knowledge`, which tells it in the reader's language.
+    /// Shows the incident; `knowledge` is loaded only for the text format, to render it in the reader's language.
     pub fn run(
         self,
         place: &HistoryPlace,
@@ -57,15 +57,15 @@ impl Show {
                 writeln!(out, "{}\n", grouped(&incident, self.lang.language))?;
                 let shown =
                     report::assemble(inputs, job, incident.kind, vec![incident], None, failure, self.lang.language);
-                out.write_all(report::text(&shown, self.lang.language, Length::Full, screen::width()).as_bytes())?;
-                // The report has the first one's only.
+                out.write_all(report::text(&shown, self.lang.language, Length::Full, printing::width()).as_bytes())?;
+                // The report includes the diff of the first patch only.
                 let patches = shown.incidents.first().map(report::numbered).unwrap_or_default();
                 for (number, patch) in (1..).zip(patches).skip(1) {
                     if let Some(diff) = &patch.diff {
                         writeln!(out, "\n{number}. {}\n{}", patch.knob, diff.trim_end())?;
                     }
                 }
-                out.write_all(said(&annotations, &outcomes, self.lang.language).as_bytes())?;
+                out.write_all(annotation_text(&annotations, &outcomes, self.lang.language).as_bytes())?;
             }
         }
         Ok(())
@@ -83,8 +83,8 @@ fn grouped(incident: &Incident, language: Language) -> String {
     }
 }
 
-/// What people call it, did about it and noted of it.
-fn said(annotations: &Annotations, outcomes: &[Outcome], language: Language) -> String {
+/// The annotations and outcomes of an incident as text.
+fn annotation_text(annotations: &Annotations, outcomes: &[Outcome], language: Language) -> String {
     let (job, tags, did, notes, worked, failed) = match language {
         Language::En => ("Job", "Tags", "What was done", "Notes", "worked", "failed"),
         Language::Zh => ("作业", "标签", "采取的措施", "备注", "有效", "无效"),
@@ -102,7 +102,7 @@ fn said(annotations: &Annotations, outcomes: &[Outcome], language: Language) -> 
     let outcome = |outcome: &Outcome| {
         let how = if outcome.worked { worked } else { failed };
         let line = format!("{}  {how}  {}", outcome.change, day(&outcome.time));
-        let memory: Option<String> = outcome.peak.map(|peak| peak.told().collect::<Vec<String>>().join(", "));
+        let memory: Option<String> = outcome.peak.map(|peak| peak.descriptions().collect::<Vec<String>>().join(", "));
         let memory = memory.filter(|memory| !memory.is_empty());
         let more = joined(&[memory.as_deref(), outcome.note.as_deref(), outcome.link.as_deref()]);
         if more.is_empty() { line } else { format!("{line}\n    {more}") }

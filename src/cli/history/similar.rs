@@ -59,7 +59,7 @@ impl Similar {
         Ok(())
     }
 
-    /// The incident of a log, which is not kept.
+    /// The record of a log's incident, without keeping it.
     fn analyzed(&self, settings: &Home) -> Result<Record, CliError> {
         let knowledge = settings.knowledge()?;
         let (site, redactor) = (settings.site(&knowledge)?, Redactor::new(&knowledge.secrets)?);

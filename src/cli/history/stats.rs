@@ -10,7 +10,7 @@ use crate::cli::home::Home;
 use crate::cli::table::table;
 use crate::history::{self, Stats as Counts};
 
-/// As many rows of a kind are shown, more where one kind was asked for.
+/// Rows per table, and rows where one table was asked for.
 const ROWS: usize = 8;
 const MOST_ROWS: usize = 50;
 
@@ -45,7 +45,7 @@ enum By {
 }
 
 impl By {
-    /// What is shown unless something is asked for; clusters would say of hosts what the hosts say.
+    /// The tables shown by default. `cluster` is left out: it would mostly repeat `host`.
     const ALL: [By; 8] = [By::Kind, By::Cause, By::Phase, By::Model, By::Framework, By::Host, By::Job, By::Week];
 
     fn name(self) -> &'static str {
@@ -62,7 +62,7 @@ impl By {
         }
     }
 
-    /// The counts, the most frequent first; weeks as they follow one another.
+    /// The counts, the most frequent first; weeks in order of time.
     fn of(self, counts: &Counts) -> Vec<(&str, u64)> {
         let names = match self {
             By::Kind => &counts.kinds,
@@ -81,7 +81,7 @@ impl By {
     }
 }
 
-/// A moment as queries have it.
+/// Checks a point in time as queries spell it.
 fn since(words: &str) -> Result<String, String> {
     match format!("since:{words}").parse::<history::Query>() {
         Ok(_) if !words.contains(char::is_whitespace) => Ok(words.to_owned()),
@@ -124,7 +124,7 @@ impl Stats {
             let all = rows.len();
             match (by, rows.as_slice()) {
                 (_, []) => continue,
-                // Beside all the others, weeks take a line.
+                // Among other tables the weeks are a sparkline.
                 (By::Week, [(first, _), .., (last, _)]) if self.by.is_empty() => {
                     let weeks: Vec<u64> = rows.iter().map(|(_, count)| *count).collect();
                     text += &format!("\nby week, {first} to {last}\n  {}\n", sparkline(&weeks));
@@ -142,12 +142,12 @@ impl Stats {
     }
 }
 
-/// The counts as programs read them.
+/// The counts as JSON.
 fn rows_of(by: By, counts: &Counts) -> Vec<serde_json::Value> {
     by.of(counts).into_iter().map(|(name, count)| json!({ "name": name, "count": count })).collect()
 }
 
-/// Each as long as it is frequent.
+/// The rows with a bar for each count.
 fn with_bars(rows: &[(&str, u64)]) -> Vec<[String; 3]> {
     const WIDTH: u64 = 20;
     let most = rows.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1);
@@ -155,7 +155,7 @@ fn with_bars(rows: &[(&str, u64)]) -> Vec<[String; 3]> {
     rows.iter().map(|(name, count)| [format!("  {name}"), count.to_string(), bar(*count)]).collect()
 }
 
-/// One sign a number, as high as it is large.
+/// One character per number, its height proportional to the number.
 fn sparkline(numbers: &[u64]) -> String {
     const SIGNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let most = numbers.iter().copied().max().unwrap_or(0).max(1);

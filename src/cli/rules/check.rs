@@ -24,7 +24,7 @@ impl Check {
     }
 }
 
-/// The findings as compilers print theirs, then how many.
+/// Prints the findings like a compiler, then a summary.
 pub(super) fn print(checked: &Checked) {
     const ERROR: Style = AnsiColor::Red.on_default().bold();
     const WARNING: Style = AnsiColor::Yellow.on_default().bold();

@@ -57,7 +57,7 @@ fn write(path: PathBuf, content: &str) -> Result<(), CliError> {
     made.and_then(|()| fs::write(&path, content)).map_err(|error| CliError::Write { path, error })
 }
 
-/// The result in Markdown.
+/// The result as Markdown.
 fn page(found: &Fitted) -> Result<String, fmt::Error> {
     let mut page = String::new();
     let Fitted { cases, fitted, groups, .. } = found;
@@ -101,7 +101,7 @@ fn page(found: &Fitted) -> Result<String, fmt::Error> {
 
 const WRITTEN: &str = "Written by `oomdoc rules fit DIR --write`; docs/accuracy.md says how.";
 
-/// `rules/ranking/phases.toml`, `rules/ranking/causes.toml`.
+/// The content of `rules/ranking/phases.toml` or `rules/ranking/causes.toml`.
 fn weights(learned: &Learned, what: &str) -> Result<String, fmt::Error> {
     let mut rules = format!("# What incidents taught of {what}, beside what is written. {WRITTEN}\n\n");
     writeln!(rules, "answers = {:?}", learned.answers)?;
@@ -119,7 +119,7 @@ fn weights(learned: &Learned, what: &str) -> Result<String, fmt::Error> {
     Ok(rules)
 }
 
-/// `rules/calibration.toml`.
+/// The content of `rules/calibration.toml`.
 fn calibration(calibration: &Calibration) -> Result<String, fmt::Error> {
     let mut rules = format!("# How sure to be of a first diagnosis. {WRITTEN}\n");
     writeln!(rules, "slope = {:.3}", calibration.slope)?;

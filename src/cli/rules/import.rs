@@ -23,7 +23,7 @@ impl Import {
         let sources = RuleSource::read(&self.path)?;
         let files: Vec<RuleFile> = sources.iter().map(|source| source.file.clone()).collect();
         let mut store = DiskStore::open(&home.path()?)?;
-        // They must go together with what is there already.
+        // The new rules must be consistent with those imported before.
         let kept = own_rules(&store)?.into_iter().filter(|known| files.iter().all(|file| file.path != known.path));
         let kept: Vec<RuleFile> = kept.collect();
         let checked = rulebase::check(&RuleSource::imported(&kept).into_iter().chain(sources).collect::<Vec<_>>())?;

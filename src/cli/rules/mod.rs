@@ -1,4 +1,4 @@
-//! `oomdoc rules`: the rule base as users see it, one file a command.
+//! `oomdoc rules`: the rule base, one file per subcommand.
 
 mod check;
 mod fit;
@@ -53,7 +53,7 @@ impl Rules {
     }
 }
 
-/// The rules at `path`; without one, the shipped ones and those that were imported.
+/// The rules at `path`; without one, all shipped and imported rules.
 fn sources(path: Option<&PathBuf>, home: &Home) -> Result<Vec<RuleSource>, CliError> {
     match path {
         Some(path) => Ok(RuleSource::read(path)?),

@@ -22,7 +22,7 @@ pub(super) struct New {
 impl New {
     pub fn run(self) -> Result<ExitCode, CliError> {
         let files = skeleton(&self.name)?.map(|(path, content)| (self.folder.join(path), content));
-        // Both or none: what somebody wrote stays.
+        // Write both files or none, and never overwrite one.
         if let Some((path, _)) = files.iter().find(|(path, _)| path.exists()) {
             return Err(CliError::IsThere { path: path.clone() });
         }

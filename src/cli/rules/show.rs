@@ -29,7 +29,7 @@ const DIM: Style = Style::new().dimmed();
 impl Show {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
         let sources = super::sources(None, home)?;
-        // The user's own come last and take the place of a shipped one.
+        // The user's rules come last and replace shipped ones.
         let found = sources
             .iter()
             .rev()
@@ -46,7 +46,7 @@ impl Show {
 
 fn page(source: &RuleSource, rule: &CauseRule, language: Language) -> String {
     let mut page = String::new();
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = write_page(&mut page, source, rule, language);
     page
 }

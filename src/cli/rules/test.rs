@@ -35,7 +35,7 @@ impl Test {
     }
 }
 
-/// What came out of an example: passed or failed, the rule, what was asked, the example, and why it failed.
+/// A row for an example: passed or failed, the rule, the expectation, the example, and why it failed.
 fn row(tried: &ExampleOutcome) -> [String; 5] {
     let outcome = if tried.problem.is_none() { "passed" } else { "FAILED" };
     let what = match &tried.problem {

@@ -1,4 +1,4 @@
-//! A command, recorded; what its end amounts to; and the command again, with what was proposed.
+//! `oomdoc run` on Linux: records a command, reports on its end, and runs it again with the proposed change.
 
 use std::fs::{self, File};
 use std::io::{BufReader, Write as _};
@@ -9,30 +9,30 @@ use std::time::Duration;
 
 use super::Run;
 use crate::Options;
-use crate::attempt::{self, Changed, Ending, Forerunner, Launched};
+use crate::attempt::{self, AttemptEnd, ChangedJob, Launched, PreviousAttempt};
 use crate::cli::error::CliError;
 use crate::cli::home::{Home, warn};
+use crate::cli::printing::{self, without_ci_commands};
 use crate::cli::save;
-use crate::cli::screen::{self, printed};
 use crate::history::{self, Outcome, Record};
 use crate::jobs::Grouping;
 use crate::knowledge::{Knowledge, Language, Progress};
 use crate::model::{Bytes, Kind, Report};
-use crate::recorder::{Ended, Names, Peak, Plan, Subject, end_rest, record};
+use crate::recorder::{Names, Peak, Plan, RecordingEnd, Subject, end_rest, record};
 use crate::redact::Redactor;
 use crate::report::{self, Length};
 use crate::when::Calendar;
 
-/// Where an attempt is kept.
+/// The files of an attempt.
 struct Files {
     log: Option<PathBuf>,
     record: PathBuf,
-    /// The command, as a script.
+    /// The command as a script.
     command: PathBuf,
 }
 
 impl Files {
-    /// Those of the attempt with this number: `job.log`, `job-2.log`.
+    /// The files of the attempt with this number: `job.log`, `job-2.log`.
     fn of(first: &Files, attempt: u32) -> Files {
         let numbered = |path: &PathBuf| match (attempt, path.file_stem()) {
             (2.., Some(stem)) => {
@@ -49,23 +49,23 @@ impl Files {
     }
 }
 
-/// The statuses of a command that a signal to end it ended: HUP, INT, TERM.
+/// Exit statuses of a command that was told to end by HUP, INT or TERM.
 const ENDED_BY_SIGNAL: [u8; 3] = [129, 130, 143];
 
-/// What is the same for all attempts.
+/// What all attempts share.
 struct Attempts<'r> {
     run: &'r Run,
     home: &'r Home,
     redactor: Redactor,
     rank: Option<u32>,
-    /// What the job is known by, once that was asked.
+    /// The job's identity, computed on the first attempt.
     job: Option<String>,
 }
 
-/// What an attempt amounts to.
+/// The report on an attempt.
 struct Concluded {
     report: Report,
-    /// The command as the report knows it.
+    /// The command's file name in the report.
     script: String,
 }
 
@@ -92,12 +92,12 @@ impl Run {
                 }
             };
             let status = ended.status.unwrap_or(0);
-            // Whatever goes wrong from here on is no fault of the command's.
+            // Errors from here on are not the command's; its status is returned anyway.
             let concluded = attempts.conclude(&files, &ended, launched.as_ref()).unwrap_or_else(|error| {
                 error.report();
                 None
             });
-            // Whoever ended it does not want it to begin again.
+            // A user who ended the command does not want it restarted.
             let is_ended = ended.is_told_to_end || ENDED_BY_SIGNAL.contains(&status);
             let is_again = attempt <= self.retry && status != 0 && !is_ended;
             let next = concluded.filter(|_| is_again).zip(launched.as_ref());
@@ -117,7 +117,7 @@ impl Run {
         }
     }
 
-    /// Those of the first attempt.
+    /// The files of the first attempt.
     fn files(&self, names: &Names) -> Files {
         let default = names.log(Path::new(""));
         let log = (!self.no_log && self.attach.is_none()).then(|| self.log.clone().unwrap_or_else(|| default.clone()));
@@ -132,17 +132,22 @@ fn size(size: Bytes) -> u64 {
 }
 
 impl Attempts<'_> {
-    fn say_next(&self, changed: &Changed, attempt: u32) -> Result<(), CliError> {
+    fn say_next(&self, changed: &ChangedJob, attempt: u32) -> Result<(), CliError> {
         let (changes, all) = (changed.changes.join("; "), self.run.retry + 1);
         let said = match self.run.lang.language {
             Language::En => format!("attempt {attempt} of {all}, with {changes}"),
             Language::Zh => format!("第 {attempt} 次运行（共 {all} 次），修改：{changes}"),
         };
         let said = format!("\n{said}\n{}\n", changed.diff);
-        Ok(anstream::stderr().write_all(printed(&self.redactor.text(&said)).as_bytes())?)
+        Ok(anstream::stderr().write_all(without_ci_commands(&self.redactor.text(&said)).as_bytes())?)
     }
 
-    fn record(&self, subject: Subject, files: &Files, names: Names) -> Result<Ended, crate::recorder::StartError> {
+    fn record(
+        &self,
+        subject: Subject,
+        files: &Files,
+        names: Names,
+    ) -> Result<RecordingEnd, crate::recorder::StartError> {
         let mask = |text: &str| self.redactor.text(text).into_owned();
         let interval = Duration::from_secs_f64(self.run.interval);
         let record_to = (files.record.clone(), size(self.run.record_size));
@@ -151,11 +156,11 @@ impl Attempts<'_> {
         Ok(ended)
     }
 
-    /// Says what the log and the record amount to, on standard error: standard output is the command's.
+    /// Reports on the log and the record, on standard error: standard output belongs to the command.
     fn conclude(
         &mut self,
         files: &Files,
-        ended: &Ended,
+        ended: &RecordingEnd,
         launched: Option<&Launched>,
     ) -> Result<Option<Concluded>, CliError> {
         let Attempts { run, home, redactor, .. } = &*self;
@@ -178,14 +183,14 @@ impl Attempts<'_> {
         let inputs: Vec<String> = own.map(|path| path.display().to_string()).chain(named).collect();
         let reports = crate::analyze_jobs(&inputs, &options, Grouping::Together)?;
         if is_written && reports.iter().all(|report| report.incidents.is_empty()) {
-            // Nobody needs it.
+            // The script is only kept for an incident.
             let _ = fs::remove_file(&files.command);
         }
         let went_well = |report: &Report| report.verdict == Kind::None && status == 0;
         let is_quiet = run.quiet_success && reports.iter().all(went_well);
         if !is_quiet {
-            let text = report::text_of_jobs(&reports, run.lang.language, Length::Screen, screen::width());
-            anstream::stderr().write_all(printed(&text).as_bytes())?;
+            let text = report::text_of_jobs(&reports, run.lang.language, Length::Screen, printing::width());
+            anstream::stderr().write_all(without_ci_commands(&text).as_bytes())?;
         }
         let Some(report) = reports.into_iter().next() else { return Ok(None) };
         if !run.no_save {
@@ -198,23 +203,23 @@ impl Attempts<'_> {
         Ok(Some(Concluded { report, script }))
     }
 
-    /// Keeps what this attempt says of the change that was made since the one before, and itself for the next one.
+    /// Judges the change made since the previous attempt, and keeps this attempt for the next one to judge.
     fn learn(
         &mut self,
         launched: &Launched,
         report: &Report,
         files: &Files,
-        ended: &Ended,
+        ended: &RecordingEnd,
         knowledge: &Knowledge,
         is_quiet: bool,
     ) -> Result<(), CliError> {
-        // Copies of its files make no other job of it.
+        // Computed once: copies of the job's files must not change its identity.
         let job = self.job.get_or_insert_with(|| launched.job(&knowledge.knobs)).clone();
         let Attempts { home, redactor, rank, .. } = &*self;
         let (path, rank) = (home.path()?, *rank);
-        let before = Forerunner::find(&path, &job, rank);
+        let before = PreviousAttempt::find(&path, &job, rank);
         if before.is_none() && report.verdict == Kind::None {
-            // There is nothing to judge, and nothing to wait for.
+            // There is no change to judge and no incident to keep.
             return Ok(());
         }
         let log = files.log.as_ref().and_then(|log| File::open(log).ok());
@@ -225,7 +230,7 @@ impl Attempts<'_> {
         let mut outcomes = Vec::new();
         if let Some(before) = &before {
             let status = ended.status.unwrap_or(0);
-            let ending = Ending { report, status, settings: &settings, reached: reached.as_ref(), peak };
+            let ending = AttemptEnd { report, status, settings: &settings, reached: reached.as_ref(), peak };
             outcomes = attempt::judge(before, &ending);
         }
         for outcome in &mut outcomes {
@@ -239,11 +244,11 @@ impl Attempts<'_> {
             self.tell(&outcomes)?;
         }
         let is_over = ended.status == Some(0) || !outcomes.is_empty();
-        // A kill by nobody knows whom is no news of a job that waits for how a change goes.
+        // A kill by an unknown process says nothing about the change, so the previous attempt stays.
         let is_open = report.verdict == Kind::SigkillUnattributed && before.is_some();
         match Record::of(report, redactor)?.filter(|_| report.verdict != Kind::None && !is_open) {
-            Some(record) => Forerunner::of(&record, settings, reached, peak).keep(&path, &job, rank)?,
-            None if is_over => Forerunner::forget(&path, &job, rank),
+            Some(record) => PreviousAttempt::of(&record, settings, reached, peak).keep(&path, &job, rank)?,
+            None if is_over => PreviousAttempt::forget(&path, &job, rank),
             None => {}
         }
         Ok(())
@@ -251,7 +256,7 @@ impl Attempts<'_> {
 
     fn tell(&self, outcomes: &[Outcome]) -> Result<(), CliError> {
         for Outcome { change, worked, incident, peak, .. } in outcomes {
-            let memory = peak.iter().flat_map(|peak| peak.told()).collect::<Vec<String>>().join(", ");
+            let memory = peak.iter().flat_map(|peak| peak.descriptions()).collect::<Vec<String>>().join(", ");
             let memory = if memory.is_empty() { memory } else { format!(" ({memory})") };
             let said = match (self.run.lang.language, worked) {
                 (Language::En, true) => format!("{change} worked{memory}; kept with incident {incident}"),
@@ -259,13 +264,13 @@ impl Attempts<'_> {
                 (Language::Zh, true) => format!("{change} 有效{memory}；已记入事故 {incident}"),
                 (Language::Zh, false) => format!("{change} 无效{memory}；已记入事故 {incident}"),
             };
-            anstream::stderr().write_all(printed(&format!("\n{said}\n")).as_bytes())?;
+            anstream::stderr().write_all(without_ci_commands(&format!("\n{said}\n")).as_bytes())?;
         }
         Ok(())
     }
 
-    /// The job with the change that the report proposes; why there is none is said.
-    fn next(&self, concluded: &Concluded, launched: &Launched, attempt: u32) -> Option<Changed> {
+    /// The job with the proposed change; if there is none, prints why.
+    fn next(&self, concluded: &Concluded, launched: &Launched, attempt: u32) -> Option<ChangedJob> {
         let Concluded { report, script } = concluded;
         if report.verdict == Kind::None {
             return None;

@@ -1,18 +1,18 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
 use serde_json::{Value, json};
 
-use super::Lines;
-use super::fields::{self, Entry};
-use crate::history::outcome::outcomes;
+use super::LineWriter;
+use super::fields::{self, ExportEntry};
+use crate::history::outcome::{outcomes, outcomes_by_incident};
 use crate::history::transfer::each;
 use crate::history::{HistoryError, INCIDENTS, Outcome, Record};
 use crate::redact::Redactor;
 use crate::store::Store;
 
-/// No index has a longer name.
+/// The longest name that search engines allow.
 const LONGEST_NAME: usize = 255;
 
 /// The name of a search engine's index.
@@ -43,13 +43,13 @@ impl FromStr for IndexName {
     }
 }
 
-/// What a search engine must know of `index` before the first document: `PUT _index_template/NAME`.
+/// The template that a search engine needs before the first document of `index`: `PUT _index_template/NAME`.
 pub fn index_template(index: &IndexName) -> Value {
     json!({
         "index_patterns": [index.0],
         "template": {
             "mappings": {
-                // What a later oomdoc says besides is kept, and found once the template knows it.
+                // Fields that a newer oomdoc adds are stored, and become searchable once the template names them.
                 "dynamic": false,
                 "_meta": { "oomdoc": env!("CARGO_PKG_VERSION") },
                 "properties": fields::properties(),
@@ -58,28 +58,26 @@ pub fn index_template(index: &IndexName) -> Value {
     })
 }
 
-/// Writes the incidents in `touched`, all where that is none, as lines for `_bulk`. A document's id is its incident's, so that
-/// loading it again changes nothing. Removals come last: before them lines are pairs.
+/// Writes the incidents in `touched` (all if `None`) as lines for `_bulk`. A document's id is the incident's, so that
+/// loading it twice changes nothing. Removals come last, since they are single lines and everything before them is a
+/// pair of lines.
 pub(super) fn write(
     store: &dyn Store,
     touched: Option<&BTreeSet<String>>,
     index: &IndexName,
     redactor: &Redactor,
-    lines: &mut Lines<'_>,
+    lines: &mut LineWriter<'_>,
 ) -> Result<(), HistoryError> {
     let mut put = |record: Record, tried: Vec<Outcome>| {
-        let entry = Entry::new(record, tried, redactor);
+        let entry = ExportEntry::new(record, tried, redactor);
         lines.put(&json!({ "index": { "_index": index.0, "_id": entry.id() } }))?;
         lines.put(&fields::document(&entry))
     };
     let Some(touched) = touched else {
-        let mut told: BTreeMap<String, Vec<Outcome>> = BTreeMap::new();
-        for outcome in outcomes(store, None)? {
-            told.entry(outcome.incident.clone()).or_default().push(outcome);
-        }
+        let mut outcomes = outcomes_by_incident(store)?;
         return each(store, INCIDENTS, &mut |bytes| {
             let record = Record::read(bytes)?;
-            let tried = told.remove(&record.incident.id).unwrap_or_default();
+            let tried = outcomes.remove(&record.incident.id).unwrap_or_default();
             put(record, tried)
         });
     };

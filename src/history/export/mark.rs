@@ -3,7 +3,8 @@ use std::str::FromStr;
 
 use crate::history::HistoryError;
 
-/// Where an export ended: a number of changes, and of which store. Written `4711-8c1f22ab90de1234`, the beginning `0`.
+/// Where an export ended: the number of a change, and the store's id. Written `4711-8c1f22ab90de1234`; the beginning is
+/// `0`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mark(Option<Place>);
 
@@ -14,12 +15,12 @@ struct Place {
 }
 
 impl Mark {
-    /// Behind `change` of `store`; the beginning where there is no store yet.
+    /// After `change` of `store`; the beginning if there is no store yet.
     pub(super) fn of(store: Option<String>, change: u64) -> Mark {
         Mark(store.filter(|_| change > 0).map(|store| Place { change, store }))
     }
 
-    /// The number of the change, 0 at the beginning; `None` where a store that is at `now` never was there.
+    /// The number of the change, 0 at the beginning; `None` if the store that is now at `now` was never at this mark.
     pub(super) fn number(&self, now: &Mark) -> Option<u64> {
         match (&self.0, &now.0) {
             (None, _) => Some(0),

@@ -1,7 +1,7 @@
-//! What leaves the history for other programs.
+//! Exports of the history for other programs.
 //!
-//! In go a format and where the export before ended; out come lines, of the whole history or of what changed since, and the mark
-//! at which the next export goes on. Nothing is written into the history, and nobody who writes is waited for.
+//! In go a format and the mark at which the previous export ended; out come lines, of the whole history or of what
+//! changed since, and the mark for the next export. An export writes nothing into the history and waits for no writer.
 
 mod bulk;
 mod fields;
@@ -19,39 +19,38 @@ use crate::store::{Store, View};
 pub use bulk::{IndexName, index_template};
 pub use mark::Mark;
 
-/// What is exported.
+/// What to export.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Export {
-    /// As which lines.
     pub format: Format,
-    /// What changed after this.
+    /// Only what changed after this mark.
     pub since: Mark,
 }
 
-/// What lines are like.
+/// The format of the lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Format {
-    /// Records and outcomes whole, as an import takes them.
+    /// Complete records and outcomes, as an import takes them.
     #[default]
     Lines,
     /// Flat documents for this index of a search engine.
     Bulk(IndexName),
 }
 
-/// One state of a history, about to be exported.
+/// A view of the history, ready to be exported.
 pub struct Exporting {
     view: View,
     format: Format,
-    /// The incidents that changed; `None` is all.
+    /// The incidents that changed; `None` for all.
     touched: Option<BTreeSet<String>>,
     next: Mark,
 }
 
 impl Export {
-    /// Looks at the history in `home`, with what waits in its spool.
+    /// Opens a view of the history in `home`, with what waits in its spool.
     pub fn begin(self, home: &Path) -> Result<Exporting, HistoryError> {
         let view = look(home)?;
-        // What waits is exported again when the store has it: it has no number before.
+        // What waits in the spool has no change number yet, so that the next export writes it again.
         let next = Mark::of(view.id(), view.kept());
         let touched = match self.since.number(&next) {
             None => return Err(HistoryError::Forgotten { since: self.since }),
@@ -67,14 +66,14 @@ impl Export {
 }
 
 impl Exporting {
-    /// Where the next export goes on.
+    /// The mark that the next export continues from.
     pub fn next(&self) -> &Mark {
         &self.next
     }
 
-    /// Writes it to `out`; how many lines that were. What leaves for a search engine is masked by what `redactor` knows today.
+    /// Writes the lines to `out` and returns their number. Documents for a search engine are masked with `redactor`.
     pub fn write(&self, redactor: &Redactor, out: &mut dyn Write) -> Result<u64, HistoryError> {
-        let mut lines = Lines { out, count: 0 };
+        let mut lines = LineWriter { out, count: 0 };
         let (store, touched): (&dyn Store, _) = (&self.view, self.touched.as_ref());
         match &self.format {
             Format::Lines => transfer::write(store, touched, &mut lines)?,
@@ -84,14 +83,13 @@ impl Exporting {
     }
 }
 
-/// Where lines go, counted.
-pub(super) struct Lines<'o> {
+/// Writes JSON lines and counts them.
+pub(super) struct LineWriter<'o> {
     pub out: &'o mut dyn Write,
     pub count: u64,
 }
 
-impl Lines<'_> {
-    /// Writes `line` as JSON.
+impl LineWriter<'_> {
     pub fn put(&mut self, line: &impl serde::Serialize) -> Result<(), HistoryError> {
         let line = serde_json::to_string(line)?;
         writeln!(self.out, "{line}").map_err(|error| HistoryError::file("export".as_ref(), error))?;

@@ -10,7 +10,7 @@ use crate::history::tokens::{is_ideograph, tokens};
 use crate::history::{Document, OutcomeSummary, Record, Verdict};
 use crate::model::FigureName;
 
-/// What is written of `record`, with what was `told` of it.
+/// The indexed form of `record`, given the outcomes reported for it.
 pub(super) fn document(
     fields: &Fields,
     record: &Record,
@@ -68,12 +68,12 @@ pub(super) fn document(
     Ok(document)
 }
 
-/// The id as a number: of two ids the one that stands first has the smaller one.
+/// The id as a number that sorts like the id.
 pub(super) fn number(id: &str) -> u64 {
     u64::from_str_radix(id, 16).unwrap_or_default()
 }
 
-/// What words are made of, each once, one a line.
+/// The parts of compound words, without duplicates, one per line.
 fn parts(words: &[String]) -> String {
     let mut parts: BTreeSet<&str> = BTreeSet::new();
     for word in words {
@@ -88,7 +88,7 @@ fn parts(words: &[String]) -> String {
     parts.into_iter().collect::<Vec<&str>>().join("\n")
 }
 
-/// Each word with the next one, one pair a line.
+/// Each word with its successor, one pair per line.
 fn pairs(words: &[String]) -> String {
     let mut pairs = String::new();
     for pair in words.windows(2) {

@@ -7,39 +7,39 @@ use thiserror::Error;
 use crate::history::HistoryError;
 use crate::store::StoreError;
 
-/// Why the index cannot be asked, or did not follow. Nothing is lost by it: the store has everything.
+/// Why the index cannot be read or could not follow the store. No data is lost: everything is in the store.
 #[derive(Debug, Error)]
 pub enum IndexError {
-    /// There is none.
+    /// There is no index.
     #[error("there is no index")]
     Missing,
-    /// It does not know the last changes.
+    /// It lacks the last changes.
     #[error("the index follows the history to change {follows} of {last}")]
     Behind {
         /// The last change that it knows.
         follows: u64,
-        /// The last change that there is.
+        /// The last change of the store.
         last: u64,
     },
-    /// It was made of another store, or of a later state of this one.
+    /// It was made from another store, or from a later state of this one.
     #[error("the index was made of another history")]
     Foreign,
     /// Another version of oomdoc made it.
     #[error("the index has another format")]
     Format,
-    /// Something in it is not as it was written.
+    /// Its content is not as it was written.
     #[error("the index is damaged: {0}")]
     Damaged(String),
-    /// What the search engine says.
+    /// The search engine failed.
     #[error("the index cannot be used: {0}")]
     Engine(#[from] TantivyError),
-    /// Files.
+    /// A file of the index cannot be read or written.
     #[error("the index cannot be used: {0}")]
     Io(#[from] io::Error),
-    /// The store, which it follows.
+    /// The store that it follows failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A record, of which it should be made.
+    /// A record cannot be indexed.
     #[error("{0}")]
     Record(String),
 }

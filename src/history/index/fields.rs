@@ -2,31 +2,33 @@ use tantivy::Index;
 use tantivy::schema::{FAST, Field, IndexRecordOption, STORED, Schema, SchemaBuilder, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::TextAnalyzer;
 
-use super::lines;
 use super::tally::Column;
+use super::tokenizer;
 use crate::model::FigureName;
 
-/// The column by which what happened last stands first.
+/// The column that orders incidents, newest first.
 pub(super) const TIME: &str = "time";
-/// The column of kind, phase, cause and framework, as one word.
+/// The column with kind, phase, cause and framework joined into one word.
 pub(in crate::history) const FACETS: &str = "facets";
-/// The column by which incidents of one moment are told apart.
+/// The column that distinguishes incidents of the same second.
 pub(super) const NUMBER: &str = "number";
-/// The column of what incidents are grouped by; empty for one of which nobody can say that it was seen before.
+/// The column of the group; empty for an incident that cannot be told from others.
 pub(super) const TROUBLE: &str = "trouble";
-/// The columns of when an incident was resolved, and when opened again, in seconds since 1970; one of them has a value at most.
+/// The columns of when an incident was resolved and when it was reopened, in seconds since 1970; at most one of them
+/// has a value.
 pub(super) const RESOLVED: &str = "resolved_at";
 pub(super) const REOPENED: &str = "reopened_at";
 
-/// What an incident is found by.
+/// The fields of the index.
 #[derive(Debug, Clone)]
 pub(super) struct Fields {
     pub id: Field,
     /// Every word.
     pub words: Field,
-    /// What words are made of: `optimizer` of `optimizer_step`, the characters of a pair of them.
+    /// The parts of compound words: `optimizer` of `optimizer_step`, the single characters of a pair of ideographs.
     pub parts: Field,
-    /// Neighbouring words as one: a phrase of two is looked up, one of more is put together from rarer parts.
+    /// Neighbouring words as one term: a phrase of two words is one lookup, and a longer phrase intersects pairs, which
+    /// are rarer than words.
     pub pairs: Field,
     pub kind: Field,
     pub phase: Field,
@@ -54,7 +56,7 @@ pub(super) struct Fields {
     pub facets: Field,
     /// In the order of [`FigureName::ALL`].
     figures: Vec<Field>,
-    /// What is shown of it, as JSON.
+    /// The summary that lists show, as JSON.
     pub document: Field,
 }
 
@@ -65,7 +67,6 @@ impl Fields {
     }
 }
 
-/// The schema, and its fields.
 pub(super) fn schema() -> (Schema, Fields) {
     let mut schema = Schema::builder();
     let name = |schema: &mut SchemaBuilder, name: &str| schema.add_text_field(name, one_word());
@@ -104,9 +105,9 @@ pub(super) fn schema() -> (Schema, Fields) {
     (schema.build(), fields)
 }
 
-/// Tells `index` how words are told apart.
+/// Registers the tokenizer with `index`.
 pub(super) fn register(index: &Index) {
-    index.tokenizers().register(lines::NAME, TextAnalyzer::from(lines::Lines));
+    index.tokenizers().register(tokenizer::NAME, TextAnalyzer::from(tokenizer::LineTokenizer));
 }
 
 fn one_word() -> TextOptions {
@@ -119,6 +120,6 @@ fn one_word() -> TextOptions {
 
 fn words(option: IndexRecordOption, norms: bool) -> TextOptions {
     let indexing =
-        TextFieldIndexing::default().set_tokenizer(lines::NAME).set_index_option(option).set_fieldnorms(norms);
+        TextFieldIndexing::default().set_tokenizer(tokenizer::NAME).set_index_option(option).set_fieldnorms(norms);
     TextOptions::default().set_indexing_options(indexing)
 }

@@ -7,35 +7,36 @@ use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy};
 use super::error::IndexError;
 use super::fields::Fields;
 use super::reader::{Reader, open};
-use super::state::State;
-use super::writer::{FEW, Missing, Told, commit, make_anew, writer};
+use super::state::IndexState;
+use super::writer::{FEW, Missing, commit, make_anew, writer};
 use super::{FOLDER, verified};
+use crate::history::outcome::OutcomesByIncident;
 use crate::store::DiskStore;
 
-/// Blocks of stored incidents that a reader keeps unpacked for each segment, 16 KiB each.
+/// Decompressed blocks (16 KiB each) of stored documents that a reader caches per segment.
 const BLOCKS: usize = 8;
 
-/// The index of a store's home, held open by the store's owner: it is brought to where the store is in milliseconds, and merges
-/// in the background.
+/// The index of a store's home, kept open by the store's owner. It catches up with the store in milliseconds and merges
+/// segments in the background.
 pub(in crate::history) struct Follower {
     folder: PathBuf,
     index: Index,
     fields: Fields,
     writer: IndexWriter,
     reader: IndexReader,
-    state: State,
-    /// The segments of which the list of verified files knows.
+    state: IndexState,
+    /// The segments named in the list of verified files.
     noted: Vec<SegmentId>,
 }
 
 impl Follower {
-    /// Opens the index of `store`'s home and brings it to where the store is; makes it anew where it cannot be brought there.
+    /// Opens the index in `store`'s home and brings it up to date; makes it anew if that is impossible.
     pub fn open(store: &DiskStore) -> Result<Follower, IndexError> {
         super::follow(store)?;
         let folder = store.home().join(FOLDER);
         let (_, state) = Reader::open_any(&folder, false)?;
         let (index, fields) = open(&folder)?;
-        // One thread merges: the others are wanted for searches.
+        // One thread merges; the others are left to searches.
         let writer = writer(&index, 1, 1, FEW)?;
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).doc_store_cache_num_blocks(BLOCKS);
         let reader = reader.try_into()?;
@@ -43,15 +44,15 @@ impl Follower {
         Ok(Follower { folder, index, fields, writer, reader, state, noted })
     }
 
-    /// The same of an index that is made anew, whatever is there.
+    /// Like [`Follower::open`], but makes the index anew in any case.
     pub fn anew(store: &DiskStore) -> Result<Follower, IndexError> {
         make_anew(store)?;
         Follower::open(store)
     }
 
-    /// Brings it to where `store` is: what was told of the incidents that it did not know as they are; `None` where there were
-    /// none. It is not to be used any more after an error.
-    pub fn follow(&mut self, store: &DiskStore) -> Result<Option<Told>, IndexError> {
+    /// Brings it up to date with `store` and returns the outcomes of the incidents that were out of date; `None` if
+    /// there were none. After an error it must not be used any more.
+    pub fn follow(&mut self, store: &DiskStore) -> Result<Option<OutcomesByIncident>, IndexError> {
         let missing = Missing::of(store, &self.state)?;
         let mut told = None;
         if let Some(missing) = missing {
@@ -59,7 +60,7 @@ impl Follower {
             commit(&mut self.writer, &missing.state)?;
             self.state = missing.state;
         }
-        // Segments may have been merged meanwhile.
+        // A background merge may have changed the segments.
         let meta = self.index.load_metas()?;
         let segments: Vec<SegmentId> = meta.segments.iter().map(|segment| segment.id()).collect();
         if told.is_some() || segments != self.noted {
@@ -70,7 +71,7 @@ impl Follower {
         Ok(told)
     }
 
-    /// What can be asked now.
+    /// A reader of the index as it is now.
     pub fn reader(&self) -> Result<Arc<Reader>, IndexError> {
         let searcher = self.reader.searcher();
         match searcher.num_docs() == self.state.incidents {

@@ -1,4 +1,4 @@
-//! What a query finds in one segment, newest first, and counts of all it finds: what a page is put together from.
+//! What a query finds in one segment, newest first, and the counts of all it finds: pages are assembled from these.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,25 +12,24 @@ use tantivy::{DocId, SegmentReader};
 use super::fields::{NUMBER, TIME};
 use super::tally::{Column, Counts, SegmentTally, each_block};
 
-/// Where an incident stands in the order of time: the greater, the earlier on the page. Its id tells it from others of its
+/// An incident's place in the order of time: the greater, the earlier on the page. The id orders incidents of the same
 /// second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::history) struct Moment {
-    /// Seconds since 1970.
     pub time: i64,
     /// The id as a number.
     pub number: Reverse<u64>,
 }
 
-/// What was found in a segment.
+/// The matches of a query in one segment.
 #[derive(Debug)]
 pub(in crate::history) struct SegmentPage {
     pub counts: Counts,
-    /// The newest first, no more than were asked for.
+    /// Newest first, at most as many as requested.
     pub newest: Vec<(Moment, DocId)>,
 }
 
-/// Counts what `weight` finds in `segment`; the newest `most` of it come along.
+/// Counts the matches of `weight` in `segment` and collects the newest `most` of them.
 pub(super) fn page_of(
     weight: &dyn Weight,
     segment: &SegmentReader,
@@ -46,7 +45,7 @@ pub(super) fn page_of(
     Ok(SegmentPage { counts: tally.harvest()?, newest: newest.sorted() })
 }
 
-/// The newest `most` of what `weight` finds in `segment` behind `after`.
+/// The newest `most` matches of `weight` in `segment` that come after `after`.
 pub(super) fn newest_of(
     weight: &dyn Weight,
     segment: &SegmentReader,
@@ -79,7 +78,7 @@ impl Newest {
 
     fn take(&mut self, documents: &[DocId], times: &[i64]) {
         for (document, time) in documents.iter().zip(times) {
-            // Most are older than all that are kept: their ids need not be looked up.
+            // Most documents are older than all that are kept; for those the id need not be looked up.
             let is_full = self.found.len() >= self.most;
             if is_full && self.found.peek().is_none_or(|Reverse((least, _))| *time < least.time) {
                 continue;
@@ -102,7 +101,7 @@ impl Newest {
     }
 }
 
-/// When each incident of a segment happened.
+/// The column of when each incident of a segment happened.
 pub(super) fn times(segment: &SegmentReader) -> tantivy::Result<Arc<dyn ColumnValues<i64>>> {
     segment.fast_fields().column_first_or_default::<i64>(TIME)
 }

@@ -9,30 +9,30 @@ use tantivy::{DocAddress, Index, Order as Direction, ReloadPolicy, Searcher, Ter
 
 use super::error::IndexError;
 use super::fields::{self, Fields, TIME};
-use super::looking::Looking;
-use super::state::State;
+use super::reader_directory::ReaderDirectory;
+use super::state::IndexState;
 use super::tally::{Column, Counts, Tally};
 use super::translate::{exactly, translate};
 use super::{FOLDER, verified};
-use crate::history::alike::{LEAST, Trait};
+use crate::history::alike::{MIN_SCORE, Trait};
 use crate::history::record::{ALONE, is_alone};
 use crate::history::{Document, Order, Query};
 use crate::store::{DiskStore, Snapshot};
 
-/// What a page of a list counts.
+/// The columns that a page of a list counts.
 const PAGE: &[Column] = &[Column::Host, Column::Model, Column::Cluster];
 
-/// Searching takes several threads where there are more incidents.
+/// With more incidents than this, a search uses several threads.
 const MANY: u64 = 50_000;
 
-/// An index that follows the store, as far as that is known without opening it.
+/// An index that is up to date with the store, as far as that is known without opening the store.
 pub(in crate::history) struct Reader {
     pub(super) searcher: Searcher,
     pub(super) fields: Fields,
 }
 
 impl Reader {
-    /// Opens the index in `home`.
+    /// Opens the index in `home`; fails if it is not up to date.
     pub fn open(home: &Path) -> Result<Reader, IndexError> {
         let (reader, state) = Reader::open_any(&home.join(FOLDER), false)?;
         if DiskStore::id(home).as_ref() != Some(&state.store) {
@@ -41,7 +41,8 @@ impl Reader {
         let Some((change, last)) = Snapshot::head(home) else {
             return Err(IndexError::Damaged("how far the history is cannot be told".to_owned()));
         };
-        // Whoever changed the store last may have come no further: a full disk takes no snapshot.
+        // After its last change a writer may have failed to write the snapshot, for example on a full disk; so the
+        // store's own last change counts, too.
         let untold = || DiskStore::last_change(home).filter(|last| *last > change.max(state.change));
         match Some(last).filter(|last| *last > state.change).or_else(untold) {
             Some(last) => Err(IndexError::Behind { follows: state.change, last }),
@@ -49,17 +50,18 @@ impl Reader {
         }
     }
 
-    /// Opens the index in `folder`, of whatever it is; what it says of itself comes along.
-    pub(super) fn open_any(folder: &Path, thoroughly: bool) -> Result<(Reader, State), IndexError> {
-        let (mut index, fields) = open_in(folder, |folder| Ok(Index::open(Looking(MmapDirectory::open(folder)?))?))?;
+    /// Opens the index in `folder`, whichever store it belongs to, and returns it with its state.
+    pub(super) fn open_any(folder: &Path, thoroughly: bool) -> Result<(Reader, IndexState), IndexError> {
+        let (mut index, fields) =
+            open_in(folder, |folder| Ok(Index::open(ReaderDirectory(MmapDirectory::open(folder)?))?))?;
         let meta = index.load_metas()?;
-        let state = State::read(meta.payload.as_deref())?;
+        let state = IndexState::read(meta.payload.as_deref())?;
         verified::check(&index, &meta, folder, thoroughly)?;
         if state.incidents > MANY {
             index
                 .set_multithread_executor(std::thread::available_parallelism().map_or(1, |cores| cores.get().min(8)))?;
         }
-        // Nobody waits for later commits.
+        // This reader shows one state of the index and need not see later commits.
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         let searcher = reader.searcher();
         match searcher.num_docs() == state.incidents {
@@ -68,7 +70,7 @@ impl Reader {
         }
     }
 
-    /// What `query` finds: the first `most` in `order`, and counts of all.
+    /// The first `most` matches of `query` in `order`, and the counts of all matches.
     pub fn search(&self, query: &Query, order: Order, most: usize) -> Result<(Vec<Document>, Counts), IndexError> {
         let asked = translate(self.searcher.segment_readers(), &self.fields, query)?;
         let all = self.searcher.num_docs() as usize;
@@ -82,7 +84,7 @@ impl Reader {
                 let (found, counts) = self.searcher.search(&asked, &(first, tally))?;
                 (found.into_iter().map(|(_, place)| place).collect(), counts?)
             }
-            // The best of a single word are found without looking at all that have it.
+            // The best matches of a single word are found without scoring every document that has it.
             Order::Relevance if query.is_a_word() => (self.best(query, most)?, self.searcher.search(&asked, &tally)??),
             Order::Relevance => {
                 let (found, counts) = self.searcher.search(&asked, &(first.order_by_score(), tally))?;
@@ -93,7 +95,7 @@ impl Reader {
         Ok((found?, counts))
     }
 
-    /// Where the `most` are that fit `query` best.
+    /// The addresses of the `most` best matches of `query`.
     pub fn best(&self, query: &Query, most: usize) -> Result<Vec<DocAddress>, IndexError> {
         let most = most.min(self.searcher.num_docs() as usize);
         if most == 0 {
@@ -104,22 +106,23 @@ impl Reader {
         Ok(found.into_iter().map(|(_, place)| place).collect())
     }
 
-    /// Counts what `query` finds.
+    /// Counts the matches of `query`.
     pub fn count(&self, query: &Query, columns: &[Column]) -> Result<Counts, IndexError> {
         let asked = translate(self.searcher.segment_readers(), &self.fields, query)?;
         Ok(self.searcher.search(&asked, &Tally(columns))??)
     }
 
-    /// Whether it knows the incident `id`.
+    /// Whether the index has the incident `id`.
     pub fn knows(&self, id: &str) -> Result<bool, IndexError> {
         Ok(self.searcher.search(&*exactly(self.fields.id, id), &Count)? > 0)
     }
 
-    /// The `most` incidents that have most of `traits`, but for `without`; the heavier the trait, the more.
+    /// The up to `most` incidents that share the most of `traits` by weight, without the incident `without`.
     pub fn alike(&self, traits: &[Trait], without: &str, most: usize) -> Result<Vec<Document>, IndexError> {
         let fields = &self.fields;
         let itself = || (Occur::MustNot, exactly(fields.id, without));
-        // Nothing is more alike than the same trouble, and where there is enough of it nothing else need be looked at.
+        // No incident is more similar than one of the same group: if there are enough of those, nothing else is
+        // searched.
         let group = traits.iter().find(|each| each.name == "group" && !is_alone(&each.word));
         if let Some(group) = group.filter(|_| most > 0 && self.searcher.num_docs() > 0) {
             let same = BooleanQuery::new(vec![(Occur::Must, exactly(fields.group, &group.word)), itself()]);
@@ -153,12 +156,12 @@ impl Reader {
         let order = ((SortBySimilarityScore, Direction::Desc), (time, Direction::Desc));
         let first = TopDocs::with_limit(most.min(self.searcher.num_docs() as usize)).order_by(order);
         let found = self.searcher.search(&BooleanQuery::new(clauses), &first)?;
-        // What the score adds up is rounded.
-        let enough = found.into_iter().filter(|((score, _), _)| f64::from(*score) > LEAST - 1e-3);
+        // The score is a sum of rounded f32 values.
+        let enough = found.into_iter().filter(|((score, _), _)| f64::from(*score) > MIN_SCORE - 1e-3);
         enough.map(|(_, place)| self.document(place)).collect()
     }
 
-    /// What stands there.
+    /// The document at `place`.
     pub fn document(&self, place: DocAddress) -> Result<Document, IndexError> {
         let stored: TantivyDocument = self.searcher.doc(place)?;
         let words = stored.get_first(self.fields.document).and_then(|value| value.as_str());
@@ -167,7 +170,7 @@ impl Reader {
     }
 }
 
-/// The index in `folder`, if it has the fields that it should have.
+/// Opens the index in `folder`; fails if its schema is not the current one.
 pub(super) fn open(folder: &Path) -> Result<(Index, Fields), IndexError> {
     open_in(folder, |folder| Ok(Index::open_in_dir(folder)?))
 }

@@ -1,4 +1,4 @@
-//! Questions to one segment after another, which are not asked again as long as the segment is what it was.
+//! Queries that run segment by segment, so that an answer can be reused as long as its segment is unchanged.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -19,36 +19,36 @@ use super::troubles::{Trouble, troubles_of};
 use super::weekly::{Weekly, weekly_of};
 use crate::history::Query;
 
-/// A segment as it is: what is removed from it makes it another.
+/// Identifies a segment in its present state: a deletion makes a new key.
 pub(in crate::history) type SegmentKey = (SegmentId, Option<Opstamp>);
 
-/// What was found in segments earlier. A segment never changes, so that what took long to find need be found once; what is new lies in
-/// small ones.
-pub(in crate::history) trait Found {
-    /// What was found in `segment` when `question` was asked.
+/// Caches what was found in segments. A segment never changes, so that a slow search of a large one is needed only
+/// once; new incidents are in small segments.
+pub(in crate::history) trait SegmentCache {
+    /// The cached answer to `question` about `segment`.
     fn known(&self, segment: SegmentKey, question: &str) -> Option<Arc<dyn Any + Send + Sync>>;
-    /// Keeps what was found.
+    /// Caches the answer `found`.
     fn keep(&self, segment: SegmentKey, question: &str, found: Arc<dyn Any + Send + Sync>, bytes: usize);
 }
 
-/// What is found faster is not kept.
+/// Answers found faster than this are not cached.
 const WORTH: Duration = Duration::from_micros(300);
 
 impl Reader {
-    /// What `find` finds of `query` in each segment, in their order; `question` names what is looked for and how, `bytes` says
-    /// how large an answer is about.
+    /// The result of `find` for `query` in each segment, in their order. `question` is the cache key: it must name the
+    /// query and everything else the result depends on. `bytes` estimates a result's size.
     pub(super) fn each_segment<T: Send + Sync + 'static>(
         &self,
         query: &Query,
         question: &str,
-        known: &dyn Found,
+        cache: &dyn SegmentCache,
         bytes: impl Fn(&T) -> usize,
         find: impl Fn(&dyn Weight, &SegmentReader) -> tantivy::Result<T>,
     ) -> Result<Vec<Arc<T>>, IndexError> {
         let mut found = Vec::new();
         for segment in self.searcher.segment_readers() {
             let key = (segment.segment_id(), segment.delete_opstamp());
-            if let Some(Ok(known)) = known.known(key, question).map(Arc::downcast::<T>) {
+            if let Some(Ok(known)) = cache.known(key, question).map(Arc::downcast::<T>) {
                 found.push(known);
                 continue;
             }
@@ -57,7 +57,7 @@ impl Reader {
             let weight = asked.weight(EnableScoring::disabled_from_schema(self.searcher.schema()))?;
             let one = Arc::new(find(&*weight, segment)?);
             if begun.elapsed() > WORTH {
-                known.keep(key, question, one.clone(), bytes(&one));
+                cache.keep(key, question, one.clone(), bytes(&one));
             }
             found.push(one);
         }
@@ -65,31 +65,32 @@ impl Reader {
     }
 }
 
-/// As many of the newest are found together with the counts; a page is no longer.
+/// The number of newest incidents that are found along with the counts; no page is longer.
 pub(in crate::history) const KEPT: usize = 100;
 
-/// About what a name with its count takes.
+/// Estimated bytes of a name with its count.
 const NAME: usize = 96;
 
 impl Reader {
-    /// What it consists of.
+    /// The keys of its segments.
     pub fn segments(&self) -> Vec<SegmentKey> {
         self.searcher.segment_readers().iter().map(|one| (one.segment_id(), one.delete_opstamp())).collect()
     }
 
-    /// What `query` finds, counted by facets, weeks and `columns`, and the newest of each segment.
+    /// For each segment the matches of `query`, counted by facets, weeks and `columns`, with the newest ones.
     pub fn pages(
         &self,
         query: &Query,
         columns: &[Column],
-        known: &dyn Found,
+        cache: &dyn SegmentCache,
     ) -> Result<Vec<Arc<SegmentPage>>, IndexError> {
         let question = format!("page {columns:?} {query:?}");
         let bytes = |page: &SegmentPage| page.counts.names() * NAME + page.newest.len() * size_of::<(Moment, DocId)>();
-        self.each_segment(query, &question, known, bytes, |weight, segment| page_of(weight, segment, columns, KEPT))
+        self.each_segment(query, &question, cache, bytes, |weight, segment| page_of(weight, segment, columns, KEPT))
     }
 
-    /// The newest `most` that `query` finds behind `after`, of which `pages` are the beginnings.
+    /// The up to `most` newest matches of `query` after `after`; `pages` are the result of [`Reader::pages`] for the
+    /// same query.
     pub fn newest(
         &self,
         query: &Query,
@@ -113,15 +114,15 @@ impl Reader {
         Ok(all)
     }
 
-    /// What `query` finds, by trouble.
+    /// The matches of `query` by group.
     pub fn troubles(
         &self,
         query: &Query,
-        known: &dyn Found,
+        cache: &dyn SegmentCache,
     ) -> Result<HashMap<String, Trouble<DocAddress>>, IndexError> {
         let bytes = |troubles: &HashMap<String, Trouble<DocId>>| troubles.len() * (NAME + size_of::<Trouble<DocId>>());
         let question = format!("troubles {query:?}");
-        let found = self.each_segment(query, &question, known, bytes, troubles_of)?;
+        let found = self.each_segment(query, &question, cache, bytes, troubles_of)?;
         let mut all: HashMap<String, Trouble<DocAddress>> = HashMap::new();
         for (ordinal, troubles) in (0..).zip(found) {
             for (name, trouble) in &*troubles {
@@ -135,19 +136,20 @@ impl Reader {
         Ok(all)
     }
 
-    /// What `query` finds in the weeks that begin within `days`, by week and by what the column called `column` holds.
+    /// Counts the matches of `query` in the weeks that begin within `days`, by the values of the column called `column`
+    /// and by week.
     pub fn weekly(
         &self,
         query: &Query,
         column: &str,
         days: RangeInclusive<i64>,
-        known: &dyn Found,
+        cache: &dyn SegmentCache,
     ) -> Result<Weekly, IndexError> {
         let bytes = |weekly: &Weekly| weekly.values().map(|weeks| NAME + 48 * weeks.len()).sum();
         let question = format!("weekly {column} {days:?} {query:?}");
         let find = |weight: &dyn Weight, segment: &SegmentReader| weekly_of(weight, segment, column, days.clone());
         let mut all = Weekly::new();
-        for found in self.each_segment(query, &question, known, bytes, find)? {
+        for found in self.each_segment(query, &question, cache, bytes, find)? {
             for (name, weeks) in &*found {
                 let known = all.entry(name.clone()).or_default();
                 weeks.iter().for_each(|(week, count)| *known.entry(*week).or_default() += count);

@@ -6,7 +6,7 @@ use tantivy::{SegmentReader, Term};
 
 use crate::history::tokens::slips;
 
-/// Whether any of `segments` has the word.
+/// Whether any of `segments` has the term.
 pub(super) fn is_known(segments: &[SegmentReader], term: &Term) -> tantivy::Result<bool> {
     for segment in segments {
         if segment.inverted_index(term.field())?.doc_freq(term)? > 0 {
@@ -16,11 +16,11 @@ pub(super) fn is_known(segments: &[SegmentReader], term: &Term) -> tantivy::Resu
     Ok(false)
 }
 
-/// The words of `field` that are `word`, but for slips after its first letter.
+/// The words of `field` that equal `word` but for slips after its first letter.
 pub(super) fn like(segments: &[SegmentReader], field: Field, word: &str) -> tantivy::Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     let Some(first) = word.chars().next() else { return Ok(found) };
-    // With the first letter given, nearly all of the dictionary need not be looked at.
+    // The first letter is taken as correct, which excludes nearly all of the dictionary.
     let beyond = char::from_u32(first as u32 + 1).unwrap_or(char::MAX).to_string();
     let query = FuzzyTermQuery::new(Term::from_field_text(field, word), slips(word), true);
     for segment in segments {
@@ -34,7 +34,7 @@ pub(super) fn like(segments: &[SegmentReader], field: Field, word: &str) -> tant
     Ok(found)
 }
 
-/// The words of `field` for which `holds` holds.
+/// The terms of `field` whose text satisfies `holds`.
 pub(super) fn all(
     segments: &[SegmentReader],
     field: Field,
@@ -53,7 +53,7 @@ pub(super) fn all(
     Ok(found.into_iter().collect())
 }
 
-/// The words of `field` that begin with `letters`.
+/// The terms of `field` that begin with `letters`.
 pub(super) fn beginning(segments: &[SegmentReader], field: Field, letters: &str) -> tantivy::Result<Vec<Term>> {
     let mut found = BTreeSet::new();
     for segment in segments {

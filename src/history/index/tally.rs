@@ -10,16 +10,16 @@ use super::fields::FACETS;
 use super::newest::times;
 use crate::history::stats::monday;
 
-/// Stands between kind, phase, cause and framework.
+/// Separates kind, phase, cause and framework in the facets column.
 pub(in crate::history) const SEPARATOR: &str = "\u{1f}";
 
-/// What incidents are counted by beside their facets and weeks, each a column of the index.
+/// The columns that incidents can be counted by besides facets and weeks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::history) enum Column {
     Host,
     Model,
     Cluster,
-    /// What people call the job.
+    /// The job's name, as people gave it.
     Job,
 }
 
@@ -35,31 +35,31 @@ impl Column {
     }
 }
 
-/// How many incidents there are of what.
+/// Numbers of incidents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::history) struct Counts {
     pub total: u64,
-    /// By kind, phase, cause and framework, with [`SEPARATOR`] between.
+    /// By kind, phase, cause and framework, joined with [`SEPARATOR`].
     pub facets: BTreeMap<String, u64>,
-    /// By what the columns hold.
+    /// By the values of each column.
     pub columns: BTreeMap<Column, BTreeMap<String, u64>>,
-    /// By the day on which the week begins, counted from 1970.
+    /// By the first day of the week, counted from 1970.
     pub weeks: BTreeMap<i64, u64>,
 }
 
 impl Counts {
-    /// How many names there are.
+    /// The number of distinct names.
     pub fn names(&self) -> usize {
         self.facets.len() + self.columns.values().map(BTreeMap::len).sum::<usize>() + self.weeks.len()
     }
 
-    /// Those by `column`, taken out.
+    /// Removes and returns the counts by `column`.
     pub fn take(&mut self, column: Column) -> BTreeMap<String, u64> {
         self.columns.remove(&column).unwrap_or_default()
     }
 }
 
-/// Counts what a query finds, by facets, by weeks and by these columns.
+/// Counts the matches of a query by facets, weeks and these columns.
 pub(super) struct Tally<'c>(pub &'c [Column]);
 
 impl Collector for Tally<'_> {
@@ -94,8 +94,8 @@ impl Collector for Tally<'_> {
     }
 }
 
-/// Hands out what `weight` finds in `segment`, many at once; what was removed is left out. The search engine's own way hands them
-/// out one by one as soon as anything was removed.
+/// Calls `each` with blocks of the documents that `weight` finds in `segment`, without the deleted ones. The search
+/// engine itself falls back to single documents as soon as a segment has any deletion.
 pub(super) fn each_block(
     weight: &dyn Weight,
     segment: &SegmentReader,
@@ -148,7 +148,7 @@ impl SegmentTally {
         Ok(SegmentTally { total: 0, facets: words(FACETS)?, columns, weeks: Weeks::new(segment)? })
     }
 
-    /// When those happened that were counted last, in their order.
+    /// When the incidents of the last counted block happened, in the block's order.
     pub fn times(&self) -> &[i64] {
         &self.weeks.met
     }
@@ -176,7 +176,7 @@ impl SegmentCollector for SegmentTally {
     }
 }
 
-/// How often each word of a column was met.
+/// Counts the words of a column.
 pub(super) struct Words {
     column: Option<(StrColumn, Arc<dyn ColumnValues<u64>>)>,
     counts: Vec<u32>,
@@ -187,7 +187,7 @@ impl Words {
     pub fn new(segment: &SegmentReader, name: &str) -> tantivy::Result<Words> {
         let column = segment.fast_fields().str(name)?;
         let counts = vec![0; column.as_ref().map_or(0, |column| column.num_terms())];
-        // Beyond the last word: there is none.
+        // Documents without a word get an ordinal beyond the last one.
         let column = column.map(|column| {
             let values = column.ords().clone().first_or_default_col(u64::MAX);
             (column, values)
@@ -220,13 +220,13 @@ impl Words {
     }
 }
 
-/// How many incidents of each week were met.
+/// Counts incidents by week.
 struct Weeks {
     times: Arc<dyn ColumnValues<i64>>,
-    /// The first day of the first week of which there may be any.
+    /// The first day of the first week in the segment.
     first: i64,
     counts: Vec<u32>,
-    /// Where times lie too far apart to count them in a row.
+    /// Counts by first day, for weeks beyond `counts`.
     others: BTreeMap<i64, u64>,
     met: Vec<i64>,
 }

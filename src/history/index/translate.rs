@@ -14,7 +14,7 @@ use crate::history::query::{MISTYPED, Name, Query, What};
 use crate::history::stats::DAY;
 use crate::history::tokens::{is_ideograph, may_be_mistyped};
 
-/// `query` in the index' own terms, as far as `segments` have them.
+/// Translates `query` into a query of the search engine, given the terms in `segments`.
 pub(super) fn translate(segments: &[SegmentReader], fields: &Fields, query: &Query) -> tantivy::Result<Box<dyn Asked>> {
     let mut clauses: Vec<(Occur, Box<dyn Asked>)> = Vec::new();
     for clause in &query.clauses {
@@ -63,7 +63,7 @@ fn field(segments: &[SegmentReader], fields: &Fields, what: &What) -> tantivy::R
     })
 }
 
-/// Everything else.
+/// Everything but the matches of `asked`.
 fn except(asked: Box<dyn Asked>) -> Box<dyn Asked> {
     Box::new(BooleanQuery::new(vec![(Occur::Must, Box::new(AllQuery)), (Occur::MustNot, asked)]))
 }
@@ -95,7 +95,7 @@ fn one_of(terms: Vec<Term>) -> Box<dyn Asked> {
     }
 }
 
-/// These words in a row; `likely` ones count, too, where a word stands alone.
+/// Matches `wanted` as a phrase; with `likely`, a single word also matches words that it may be a mistyping of.
 fn words(
     segments: &[SegmentReader],
     fields: &Fields,

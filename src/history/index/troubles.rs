@@ -1,4 +1,4 @@
-//! What a query finds in one segment, by what incidents are grouped by.
+//! What a query finds in one segment, by group.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -10,24 +10,24 @@ use super::fields::{NUMBER, REOPENED, RESOLVED, TROUBLE};
 use super::newest::{Moment, times};
 use super::tally::each_block;
 
-/// The occurrences of one trouble.
+/// The occurrences of one group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::history) struct Trouble<P> {
     pub count: u64,
-    /// When it came up first, in seconds since 1970.
+    /// When the first one happened, in seconds since 1970.
     pub first: i64,
-    /// When it came up last.
+    /// When the last one happened.
     pub last: Moment,
-    /// Where its newest incident is.
+    /// The document of the newest incident.
     pub newest: P,
-    /// When one of its incidents was resolved last.
+    /// When one of its incidents was last resolved.
     pub resolved: Option<i64>,
-    /// When one was opened again last.
+    /// When one of its incidents was last reopened.
     pub reopened: Option<i64>,
 }
 
 impl<P: Copy> Trouble<P> {
-    /// With the occurrences of another segment.
+    /// Adds the occurrences of another segment.
     pub fn with(&mut self, other: &Trouble<P>) {
         self.count += other.count;
         self.first = self.first.min(other.first);
@@ -38,14 +38,14 @@ impl<P: Copy> Trouble<P> {
         self.reopened = self.reopened.max(other.reopened);
     }
 
-    /// The same at another kind of place.
+    /// The same with its newest incident's place converted.
     pub fn at<Q>(&self, place: impl FnOnce(P) -> Q) -> Trouble<Q> {
         let Trouble { count, first, last, newest, resolved, reopened } = *self;
         Trouble { count, first, last, newest: place(newest), resolved, reopened }
     }
 }
 
-/// What `weight` finds in `segment`, by trouble. Incidents of which nobody can say that they were seen before are left out.
+/// The matches of `weight` in `segment`, by group. Incidents that cannot be told from others are left out.
 pub(super) fn troubles_of(
     weight: &dyn Weight,
     segment: &SegmentReader,

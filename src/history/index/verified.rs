@@ -1,8 +1,8 @@
-//! Which files of the index were read and found whole.
+//! The list of the index's files that are known to be intact.
 //!
-//! The search engine checks the checksums of its files only when it is asked to, and reading all of a large index takes longer
-//! than a question. So whoever writes leaves a list of sizes and times; a file that still fits it is as it was written, and
-//! only others are read.
+//! The search engine verifies its files' checksums only on request, and reading all of a large index takes longer than
+//! a query. So a writer leaves a list of sizes and modification times; a file that still matches its entry is taken as
+//! intact, and only the others are read.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -17,7 +17,7 @@ use super::error::IndexError;
 
 const LIST: &str = "checked.json";
 
-/// Size, and nanoseconds of the last change.
+/// Size in bytes, and time of the last modification in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Seen(u64, u128);
 
@@ -26,7 +26,8 @@ struct List {
     files: BTreeMap<String, Seen>,
 }
 
-/// Whether all files of `index` in `folder` are there, and as they were written. `thoroughly` reads all of them.
+/// Checks that all files of `index` in `folder` exist and are as they were written. `thoroughly` ignores the list and
+/// reads all of them.
 pub(super) fn check(index: &Index, meta: &IndexMeta, folder: &Path, thoroughly: bool) -> Result<(), IndexError> {
     let list = if thoroughly { List::default() } else { read(folder) };
     for name in files(meta) {
@@ -42,7 +43,7 @@ pub(super) fn check(index: &Index, meta: &IndexMeta, folder: &Path, thoroughly: 
     Ok(())
 }
 
-/// Notes that all files of `meta` are as they were written just now.
+/// Writes the list for the files of `meta`, which were just written.
 pub(super) fn note(meta: &IndexMeta, folder: &Path) {
     let mut list = List::default();
     for name in files(meta) {
@@ -50,7 +51,7 @@ pub(super) fn note(meta: &IndexMeta, folder: &Path) {
             list.files.insert(name, seen(&data));
         }
     }
-    // Without it, readers take longer.
+    // A failure costs only time: readers then check the files themselves.
     let temporary = folder.join(format!("{LIST}.new"));
     let written = serde_json::to_vec(&list).map(|bytes| fs::write(&temporary, bytes));
     if matches!(written, Ok(Ok(()))) {
@@ -58,7 +59,7 @@ pub(super) fn note(meta: &IndexMeta, folder: &Path) {
     }
 }
 
-/// The files that must be there.
+/// The files that a commit consists of.
 fn files(meta: &IndexMeta) -> Vec<String> {
     let mut files = Vec::new();
     for segment in &meta.segments {

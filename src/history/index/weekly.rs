@@ -1,4 +1,4 @@
-//! What a query finds in one segment, by week and by what a column holds.
+//! What a query finds in one segment, by week and by the value of a column.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,10 +9,10 @@ use super::newest::times;
 use super::tally::each_block;
 use crate::history::stats::monday;
 
-/// How many incidents there are of each word of a column in each week, which is named by its first day, counted from 1970.
+/// Numbers of incidents by a column's word, then by the first day of the week, counted from 1970.
 pub(in crate::history) type Weekly = BTreeMap<String, BTreeMap<i64, u64>>;
 
-/// Counts what `weight` finds in `segment` between two days by the words of `column`.
+/// Counts the matches of `weight` in `segment` by the words of `column`, in the weeks that begin within `days`.
 pub(super) fn weekly_of(
     weight: &dyn Weight,
     segment: &SegmentReader,

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,47 +16,48 @@ use super::document::document;
 use super::error::IndexError;
 use super::fields::{self, Fields};
 use super::reader::{Reader, open};
-use super::state::State;
+use super::state::IndexState;
 use super::{FOLDER, verified};
 use crate::durable;
 use crate::history::changes::{self, Touched};
-use crate::history::outcome::{Outcome, outcomes, told};
+use crate::history::outcome::{OutcomesByIncident, outcomes, told};
 use crate::history::{INCIDENTS, OutcomeSummary, Record};
 use crate::store::{DiskStore, Store, quietly};
 
-/// Memory of a writer that adds a few incidents, and of each thread of one that adds all.
+/// Memory budget of a writer that adds a few incidents, and of each thread of a writer that adds all.
 pub(super) const FEW: usize = 20 << 20;
 const ALL: usize = 96 << 20;
-/// With more segments than that, searching gets slow.
+/// With more segments than this, searches get slow.
 pub(super) const SEGMENTS: usize = 20;
-/// The lock of a writer that was killed may linger.
+/// How long to wait for the lock: the lock of a killed writer may linger.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Records that are handed to a thread at once.
+/// Records that are sent to a thread at a time.
 const AT_ONCE: usize = 256;
 
-/// Is told how many incidents of how many were taken over.
+/// Called with the number of incidents done and the number of all.
 pub type Progress<'p> = &'p (dyn Fn(u64, u64) + Sync);
 
-/// Brings the index of `store`'s home to where the store is; makes it anew where it cannot be brought there.
+/// Brings the index in `store`'s home up to date; makes it anew if that is impossible.
 pub(in crate::history) fn follow(store: &DiskStore) -> Result<(), IndexError> {
     match quietly(|| catch_up(store)) {
         Some(Ok(())) => {
-            // What whoever was killed had begun to make. The next one tries again.
+            // Remove what a killed process left of an unfinished index; if that fails, the next call tries again.
             forsaken(store.home()).iter().for_each(|folder| drop(remove(folder)));
             return Ok(());
         }
-        // That would not work any better.
+        // The store itself fails: making the index anew would fail, too.
         Some(Err(error @ (IndexError::Store(_) | IndexError::Record(_)))) => return Err(error),
         Some(Err(_)) | None => {}
     }
     make_anew(store)
 }
 
-/// Makes the index of `store`'s home anew, whatever is there.
+/// Makes the index in `store`'s home anew, whether or not there is one.
 pub(super) fn make_anew(store: &DiskStore) -> Result<(), IndexError> {
     let made = Building::begin(store, &|_, _| {}, &mut |_| {}).and_then(|index| index.put_in_place(store));
     if made.is_err() && DiskStore::is_full(store.home()) {
-        // Nobody asks one that does not follow, and what it takes is wanted for what does not follow from anything.
+        // An index that is behind is never read, and its space is needed for the store, which cannot be derived from
+        // anything else.
         let [old, new] = forsaken(store.home());
         [old, new, store.home().join(FOLDER)].iter().for_each(|folder| drop(remove(folder)));
     }
@@ -77,20 +78,17 @@ fn catch_up(store: &DiskStore) -> Result<(), IndexError> {
     finish(&index, &folder, writer, &missing.state)
 }
 
-/// What was told of incidents, the newest first.
-pub(in crate::history) type Told = BTreeMap<String, Vec<Outcome>>;
-
 /// What an index does not know yet.
 pub(super) struct Missing {
-    /// The incidents that came, went, or had something told of them.
+    /// The incidents that were added or removed, or that an outcome was reported for.
     pub touched: BTreeSet<String>,
-    /// What it is when it knows them.
-    pub state: State,
+    /// The state of the index once it knows them.
+    pub state: IndexState,
 }
 
 impl Missing {
-    /// What an index that says `state` of itself does not know of `store`; an error where it must be made anew.
-    pub fn of(store: &DiskStore, state: &State) -> Result<Option<Missing>, IndexError> {
+    /// What an index in `state` does not know of `store`; an error if the index must be made anew.
+    pub fn of(store: &DiskStore, state: &IndexState) -> Result<Option<Missing>, IndexError> {
         let id = DiskStore::id(store.home()).unwrap_or_default();
         if state.store != id || state.change > store.change() {
             return Err(IndexError::Foreign);
@@ -101,12 +99,17 @@ impl Missing {
             Touched::Some(ids) if (ids.len() as u64) <= incidents / 2 + 100 => ids,
             _ => return Err(IndexError::Behind { follows: state.change, last: store.change() }),
         };
-        Ok(Some(Missing { touched, state: State::new(id, store.change(), incidents) }))
+        Ok(Some(Missing { touched, state: IndexState::new(id, store.change(), incidents) }))
     }
 
-    /// Hands it to `writer`, which has yet to commit it; what was told of each incident.
-    pub fn write(&self, store: &DiskStore, writer: &IndexWriter, fields: &Fields) -> Result<Told, IndexError> {
-        let mut told = Told::new();
+    /// Hands it to `writer`, which must commit it; returns the outcomes of the touched incidents.
+    pub fn write(
+        &self,
+        store: &DiskStore,
+        writer: &IndexWriter,
+        fields: &Fields,
+    ) -> Result<OutcomesByIncident, IndexError> {
+        let mut told = OutcomesByIncident::new();
         for id in &self.touched {
             writer.delete_term(Term::from_field_text(fields.id, id));
             let tried = outcomes(store, Some(id))?;
@@ -119,7 +122,8 @@ impl Missing {
     }
 }
 
-/// Reads every file of the index of `store`'s home: whether all are as they were written, and all incidents are known.
+/// Reads every file of the index in `store`'s home and checks that all are as they were written and that all incidents
+/// are in the index.
 pub fn verify_index(store: &DiskStore) -> Result<(), IndexError> {
     let read = || -> Result<(), IndexError> {
         let (_, state) = Reader::open_any(&store.home().join(FOLDER), true)?;
@@ -133,7 +137,7 @@ pub fn verify_index(store: &DiskStore) -> Result<(), IndexError> {
     quietly(read).unwrap_or_else(|| Err(IndexError::Damaged("nothing makes sense of it".to_owned())))
 }
 
-/// The index of a store's home, made anew beside the one that is there.
+/// A new index of a store's home, made beside the existing one.
 pub(in crate::history) struct Building {
     index: Index,
     writer: IndexWriter,
@@ -143,7 +147,7 @@ pub(in crate::history) struct Building {
 }
 
 impl Building {
-    /// Reads all incidents of `store`; each record is shown to `look`, too.
+    /// Reads all incidents of `store`; each record is also passed to `look`.
     pub fn begin(store: &DiskStore, progress: Progress, look: &mut dyn FnMut(&[u8])) -> Result<Building, IndexError> {
         let [old, folder] = forsaken(store.home());
         for leftover in [&old, &folder] {
@@ -155,19 +159,19 @@ impl Building {
         fields::register(&index);
         let threads = thread::available_parallelism().map_or(1, |cores| cores.get().min(8));
         let incidents = store.count(INCIDENTS.trim_end_matches('/'))?;
-        // What is small needs no more than one, which costs less to start.
+        // For few incidents one thread is enough, and cheaper to start.
         let (threads, memory) = if incidents > 10_000 { (threads, ALL) } else { (1, FEW) };
         let writer = writer(&index, threads, 4, memory)?;
         fill(store, &writer, &fields, threads, &|done| progress(done, incidents), look)?;
         Ok(Building { index, writer, folder, old, incidents })
     }
 
-    /// Puts it in the place of the old one; it follows `store`, whose incidents are still those that were read.
+    /// Replaces the old index. `store` must still have the incidents that were read.
     pub fn put_in_place(self, store: &DiskStore) -> Result<(), IndexError> {
         let Building { index, writer, folder, old, incidents } = self;
         let home = store.home();
         let id = DiskStore::id(home).unwrap_or_default();
-        finish(&index, &folder, writer, &State::new(id, store.change(), incidents))?;
+        finish(&index, &folder, writer, &IndexState::new(id, store.change(), incidents))?;
         drop(index);
         let place = home.join(FOLDER);
         if place.exists() {
@@ -179,7 +183,7 @@ impl Building {
     }
 }
 
-/// Adds every incident: one thread reads the store, the others make of records what is written of them.
+/// Adds every incident: one thread reads the store, the others build the documents.
 fn fill(
     store: &DiskStore,
     writer: &IndexWriter,
@@ -195,7 +199,7 @@ fn fill(
     let next = |from: &Mutex<Receiver<Vec<Vec<u8>>>>| from.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
     let take = || -> Result<(), IndexError> {
         let mut taken = Ok(());
-        // After a failure, too: who reads the store waits for somebody to take what was read.
+        // Go on receiving after a failure: otherwise the thread that reads the store would block on a full channel.
         while let Some(batch) = next(&receive) {
             let mut each = batch.iter();
             while let (Ok(()), Some(bytes)) = (&taken, each.next()) {
@@ -212,7 +216,7 @@ fn fill(
             look(value);
             batch.push(value.to_owned());
             if batch.len() == AT_ONCE {
-                // They receive for as long as this lives.
+                // Sending cannot fail: `receive` outlives the threads.
                 let _ = send.send(std::mem::replace(&mut batch, Vec::with_capacity(AT_ONCE)));
             }
         });
@@ -237,7 +241,7 @@ fn add(
     Ok(())
 }
 
-/// Opens the writer, and clears away what a killed one left: its files would stand in the way of the next commits for ever.
+/// Opens a writer and deletes the files that a killed writer left, which would otherwise block later commits for ever.
 pub(super) fn writer(index: &Index, threads: usize, merging: usize, memory: usize) -> Result<IndexWriter, IndexError> {
     let options = IndexWriterOptions::builder()
         .num_worker_threads(threads)
@@ -259,23 +263,23 @@ pub(super) fn writer(index: &Index, threads: usize, merging: usize, memory: usiz
     }
 }
 
-fn finish(index: &Index, folder: &Path, mut writer: IndexWriter, state: &State) -> Result<(), IndexError> {
+fn finish(index: &Index, folder: &Path, mut writer: IndexWriter, state: &IndexState) -> Result<(), IndexError> {
     commit(&mut writer, state)?;
-    // One that ends before its merges would leave ever more segments.
+    // Ending before the merges are done would leave more and more segments.
     writer.wait_merging_threads()?;
     verified::note(&index.load_metas()?, folder);
     Ok(())
 }
 
-/// Makes durable what `writer` was handed.
-pub(super) fn commit(writer: &mut IndexWriter, state: &State) -> Result<(), IndexError> {
+/// Commits what `writer` was given, with `state` as payload.
+pub(super) fn commit(writer: &mut IndexWriter, state: &IndexState) -> Result<(), IndexError> {
     let mut commit = writer.prepare_commit()?;
     commit.set_payload(&state.payload()?);
     commit.commit()?;
     Ok(())
 }
 
-/// Where an index is, which is being made or being replaced.
+/// The folders of an index that is being replaced, and of one that is being made.
 fn forsaken(home: &Path) -> [PathBuf; 2] {
     ["index.old", "index.new"].map(|name| home.join(name))
 }

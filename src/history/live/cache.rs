@@ -1,37 +1,39 @@
-//! What was found is found once: in a segment as long as that is what it is, and as an answer until something changes.
+//! Two caches: of what was found in a segment, valid as long as the segment is unchanged, and of answers, valid until
+//! anything changes.
 
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use crate::history::index::{Found, SegmentKey};
+use crate::history::index::{SegmentCache, SegmentKey};
 
-/// What is kept, of whatever type.
-type Kept = Arc<dyn Any + Send + Sync>;
+/// A cached value of any type.
+type CachedValue = Arc<dyn Any + Send + Sync>;
 
-/// About as many bytes are kept of what was found in segments.
+/// The cache of segments holds about this many bytes at most.
 const MOST_BYTES: usize = 48 << 20;
-/// As many answers are kept until something changes, and none to longer questions.
+/// The cache of answers holds this many at most until something changes, and none to questions longer than
+/// `LONGEST_QUESTION`.
 const MOST_ANSWERS: usize = 512;
 const LONGEST_QUESTION: usize = 2048;
 
-/// What was found in segments; what was not asked for longest goes first.
+/// The cache of what was found in segments; the least recently used entries are dropped first.
 #[derive(Default)]
-pub(super) struct Segments {
+pub(super) struct SegmentAnswers {
     found: RwLock<HashMap<SegmentKey, HashMap<String, InSegment>>>,
     clock: AtomicU64,
     bytes: AtomicU64,
 }
 
 struct InSegment {
-    found: Kept,
+    found: CachedValue,
     bytes: usize,
     asked: AtomicU64,
 }
 
-impl Segments {
-    /// Forgets segments that are no more.
+impl SegmentAnswers {
+    /// Drops the entries of all other segments.
     pub fn keep_only(&self, segments: &[SegmentKey]) {
         let mut found = self.found.write().unwrap_or_else(PoisonError::into_inner);
         found.retain(|segment, _| segments.contains(segment));
@@ -48,21 +50,21 @@ impl Segments {
     }
 }
 
-impl Found for Segments {
-    fn known(&self, segment: SegmentKey, question: &str) -> Option<Kept> {
+impl SegmentCache for SegmentAnswers {
+    fn known(&self, segment: SegmentKey, question: &str) -> Option<CachedValue> {
         let found = self.found.read().unwrap_or_else(PoisonError::into_inner);
         let one = found.get(&segment)?.get(question)?;
         one.asked.store(self.now(), Ordering::Relaxed);
         Some(one.found.clone())
     }
 
-    fn keep(&self, segment: SegmentKey, question: &str, found: Kept, bytes: usize) {
+    fn keep(&self, segment: SegmentKey, question: &str, found: CachedValue, bytes: usize) {
         let bytes = bytes + question.len() + size_of::<InSegment>();
         let one = InSegment { found, bytes, asked: AtomicU64::new(self.now()) };
         let mut all = self.found.write().unwrap_or_else(PoisonError::into_inner);
         all.entry(segment).or_default().insert(question.to_owned(), one);
         if self.bytes.fetch_add(bytes as u64, Ordering::Relaxed) as usize + bytes > MOST_BYTES {
-            // Half of it at once, so that this is seldom done.
+            // Drop half of the entries at once, so that this happens seldom.
             let asked = |one: &InSegment| one.asked.load(Ordering::Relaxed);
             let mut times: Vec<u64> = all.values().flat_map(HashMap::values).map(asked).collect();
             let middle = times.len() / 2;
@@ -74,7 +76,7 @@ impl Found for Segments {
     }
 }
 
-/// Answers, until the next generation.
+/// The cache of answers, valid for one generation.
 #[derive(Default)]
 pub(super) struct Answers {
     now: Mutex<Generation>,
@@ -86,11 +88,11 @@ struct Generation {
     answers: HashMap<String, Slot>,
 }
 
-/// Who finds it empty looks for the answer while others who ask the same wait.
-type Slot = Arc<Mutex<Option<Kept>>>;
+/// The thread that finds it empty computes the answer, while others with the same question wait on the lock.
+type Slot = Arc<Mutex<Option<CachedValue>>>;
 
 impl Answers {
-    /// The answer to `question` in the generation `number`, which `find` finds where nobody did.
+    /// The cached answer to `question` in generation `number`; computed with `find` if there is none.
     pub fn ask<T: Send + Sync + 'static, E>(
         &self,
         number: u64,
@@ -107,7 +109,7 @@ impl Answers {
         Ok(found)
     }
 
-    /// None for one who is late, and where there are too many.
+    /// `None` if a newer generation has begun, or if the cache is full.
     fn slot(&self, number: u64, question: String) -> Option<Slot> {
         if question.len() > LONGEST_QUESTION {
             return None;
@@ -123,7 +125,7 @@ impl Answers {
     }
 }
 
-/// Nobody leaves anything half done there.
+/// A poisoned lock is safe to use: no thread leaves a value half written.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

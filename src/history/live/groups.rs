@@ -1,4 +1,4 @@
-//! Groups: the same trouble, again and again.
+//! Groups: recurrences of the same incident.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -8,95 +8,96 @@ use serde::Serialize;
 use tantivy::DocAddress;
 
 use super::trends::weeks_until;
-use super::{Live, Now};
+use super::{CurrentIndex, Live};
 use crate::history::index::{IndexError, KEPT, Trouble};
 use crate::history::record::moment;
 use crate::history::stats::{day_name, monday};
 use crate::history::{Cursor, Document, HistoryError, Query};
 
-/// So many weeks of a group are counted, up to this one.
+/// The number of weeks that a group's counts cover, up to the current one.
 const WEEKS: usize = 26;
 
-/// A group's incidents, in short.
+/// The summary of a group.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GroupSummary {
-    /// Its name, as `group:` asks for it.
+    /// Its name, as in the query `group:NAME`.
     pub group: String,
-    /// How many incidents the query finds in it.
+    /// How many of its incidents match the query.
     pub count: u64,
-    /// When the trouble came up first, RFC 3339, whatever the query.
+    /// When its first incident happened, whether or not that one matches the query, as RFC 3339.
     pub first: String,
-    /// When it came up last.
+    /// When its last incident happened.
     pub last: String,
-    /// How many the query finds in each week, named by its Monday, the oldest first.
+    /// The matching incidents of each week, named by its Monday, oldest first.
     pub weeks: Vec<(String, u64)>,
     /// Whether anybody still has to look at it.
     pub state: GroupState,
-    /// When one of its incidents was resolved last, RFC 3339.
+    /// When one of its incidents was last resolved, as RFC 3339.
     pub resolved: Option<String>,
-    /// Whether it came up this week for the first time.
+    /// Whether it occurred for the first time this week.
     pub is_new: bool,
     /// Its newest incident.
     pub newest: Document,
 }
 
-/// Whether anybody still has to look at a group. What was said last of any of its incidents counts, until it happens again.
+/// Whether anybody still has to look at a group: the latest verdict on any of its incidents counts, until the next
+/// occurrence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupState {
-    /// Nobody said that it is resolved, or somebody said since that it is not.
+    /// Nobody has resolved it, or somebody reopened it since.
     Open,
-    /// It was resolved, and did not come up since.
+    /// It was resolved and has not occurred since.
     Resolved,
-    /// It was resolved, and came up again.
+    /// It was resolved and has occurred again.
     CameBack,
 }
 
 /// Which groups to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum GroupFilter {
-    /// All.
+    /// All groups.
     #[default]
     All,
-    /// Those that came up this week for the first time.
+    /// Groups that occurred for the first time this week.
     New,
-    /// Those in this state.
+    /// Groups in this state.
     In(GroupState),
 }
 
-/// Which group stands first.
+/// The order of groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum GroupOrder {
-    /// The one that came up last.
+    /// By the last occurrence, the latest first.
     #[default]
     Last,
-    /// The one that came up for the first time last.
+    /// By the first occurrence, the latest first.
     First,
-    /// The one of which the query finds most.
+    /// By the number of matching incidents, the most first.
     Count,
 }
 
 /// A page of groups.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GroupPage {
-    /// In order.
+    /// The groups of this page, in the requested order.
     pub groups: Vec<GroupSummary>,
-    /// How many the query finds, whatever their state.
+    /// How many groups match the query, whatever the filter.
     pub total: u64,
     /// How many of them are new this week.
     pub new: u64,
-    /// How many came back.
+    /// How many of them came back after they were resolved.
     pub came_back: u64,
-    /// Where the next page begins, where there is one.
+    /// Where the next page begins, if there is one.
     pub next: Option<Cursor>,
-    /// Which state of the history was asked.
+    /// The generation of the history that the page shows.
     pub generation: u64,
 }
 
 type Troubles = HashMap<String, Trouble<DocAddress>>;
 
 impl Live {
-    /// A page of the groups that have incidents for which `query` asks: at most `most` (100 are the most) of those behind `after`.
+    /// A page of the groups with incidents that match `query`: at most `most` (capped at 100) of those after `after`.
     pub fn groups(
         &self,
         query: &Query,
@@ -105,7 +106,7 @@ impl Live {
         after: Option<&Cursor>,
         most: usize,
     ) -> Result<Arc<GroupPage>, HistoryError> {
-        let now = self.now();
+        let current = self.current();
         let most = most.min(KEPT);
         let today = jiff::Timestamp::now().as_second();
         let after = match after {
@@ -114,10 +115,10 @@ impl Live {
             Some(other) => return Err(HistoryError::Cursor { cursor: other.to_string() }),
         };
         let question = format!("groups {filter:?} {order:?} {after:?} {most} {} {query:?}", monday(today));
-        self.ask(&now, question, || {
-            // What a group is follows from all of its incidents, whatever the query finds.
-            let all = self.troubles(&now, &Query::default())?;
-            let found = self.troubles(&now, query)?;
+        self.ask(&current, question, || {
+            // A group's state and first occurrence depend on all of its incidents, not only on those that match.
+            let all = self.troubles(&current, &Query::default())?;
+            let found = self.troubles(&current, query)?;
             let week = monday(today);
             let is_new = |of: &Trouble<DocAddress>| monday(of.first) == week;
             let (mut new, mut came_back, mut total) = (0, 0, 0);
@@ -155,30 +156,36 @@ impl Live {
                     count,
                     first: moment(of.first),
                     last: moment(of.last.time),
-                    weeks: self.weeks(&now, query, group, week)?,
+                    weeks: self.weeks(&current, query, group, week)?,
                     state: state(of),
                     resolved: of.resolved.map(moment),
                     is_new: is_new(of),
-                    newest: now.reader.document(of.newest)?,
+                    newest: current.reader.document(of.newest)?,
                 });
             }
-            Ok(GroupPage { groups, total, new, came_back, next, generation: now.generation })
+            Ok(GroupPage { groups, total, new, came_back, next, generation: current.generation })
         })
     }
 
-    fn troubles(&self, now: &Now, query: &Query) -> Result<Arc<Troubles>, IndexError> {
-        let find = || now.reader.troubles(query, &self.segments);
+    fn troubles(&self, current: &CurrentIndex, query: &Query) -> Result<Arc<Troubles>, IndexError> {
+        let find = || current.reader.troubles(query, &self.segments);
         match *query == Query::default() {
-            // Every page asks for all of them, and there are as many of others as people think of.
-            true => self.answers.ask(now.generation, "troubles".to_owned(), find),
+            // Every page needs this answer; the others are as many as there are queries.
+            true => self.answers.ask(current.generation, "troubles".to_owned(), find),
             false => Ok(Arc::new(find()?)),
         }
     }
 
-    /// How many of `group` the query finds in each of the last weeks.
-    fn weeks(&self, now: &Now, query: &Query, group: &str, week: i64) -> Result<Vec<(String, u64)>, IndexError> {
+    /// How many incidents of `group` match the query in each of the last weeks.
+    fn weeks(
+        &self,
+        current: &CurrentIndex,
+        query: &Query,
+        group: &str,
+        week: i64,
+    ) -> Result<Vec<(String, u64)>, IndexError> {
         let mut counts: BTreeMap<i64, u64> = BTreeMap::new();
-        for page in now.reader.pages(&query.in_group(group), &[], &self.segments)? {
+        for page in current.reader.pages(&query.in_group(group), &[], &self.segments)? {
             page.counts.weeks.iter().for_each(|(week, count)| *counts.entry(*week).or_default() += count);
         }
         let count = |week: i64| counts.get(&week).copied().unwrap_or(0);

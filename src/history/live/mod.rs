@@ -1,8 +1,8 @@
-//! The history as a long-running owner of the store answers for it: an index that is held open and asked by many at once.
+//! The history for a long-running owner of the store: an index that stays open and answers many threads at once.
 //!
-//! In goes the store, about once a second, by the one thread that owns it ([`Live::follow`]); out come answers of the last state
-//! that was followed, to any thread. Each state has a number, its generation; what was found in one is found once. Nobody who
-//! asks waits for the store, for a commit or for a merge.
+//! In goes the store, about once a second, from the one thread that owns it ([`Live::follow`]); out come answers from
+//! the last state that was followed, to any thread. Each state has a number, its generation, and answers are cached
+//! within it. A query never waits for the store, for a commit or for a merge.
 
 mod cache;
 mod groups;
@@ -15,73 +15,72 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use cache::{Answers, Segments};
+use cache::{Answers, SegmentAnswers};
 pub use groups::{GroupFilter, GroupOrder, GroupPage, GroupState, GroupSummary};
-pub use search::{Facet, FacetValue, Found};
+pub use search::{Facet, FacetValue, FoundPage};
 pub use trends::{Series, Trend, TrendBy};
 
 use super::alike::{Likeness, ranked};
 use super::fixes::{Fix, FixFilter, fixes_of};
-use super::index::{Column, Follower, IndexError, Reader, Told};
-use super::outcome::outcomes;
+use super::index::{Column, Follower, IndexError, Reader};
+use super::outcome::{OutcomesByIncident, outcomes_by_incident};
 use super::{Document, HistoryError, Query, Record, Stats};
 use crate::store::DiskStore;
 
-/// An index that could not be made anew is not tried again for so many times as long as that took, and at least for so long.
+/// After failing to make the index anew, the next attempt waits for this many times as long as the failed one took, and
+/// at least for `LEAST_REST`.
 const REST: u32 = 4;
 const LEAST_REST: Duration = Duration::from_secs(5);
-/// An index that made no sense to somebody is read through no more often than that: it takes seconds.
+/// The least time between two thorough checks of an index that gave a suspicious answer: a check takes seconds.
 const SOUND: Duration = Duration::from_secs(600);
 
-/// An index that is held open, with the answers that it gave since something last changed.
+/// An index that stays open, with a cache of the answers it gave since the last change.
 pub struct Live {
     following: Mutex<Following>,
-    now: RwLock<Now>,
-    /// What was told of incidents, of those of which anything was.
-    told: RwLock<Told>,
-    segments: Segments,
+    current: RwLock<CurrentIndex>,
+    /// The outcomes of every incident that has any.
+    told: RwLock<OutcomesByIncident>,
+    segments: SegmentAnswers,
     answers: Answers,
-    /// Something made no sense when it was asked.
+    /// A query failed in a way that suggests a damaged index.
     is_suspect: AtomicBool,
 }
 
-/// Who brings the index to where the store is; nobody where that failed.
+/// Keeps the index up to date; without a follower if that failed.
 struct Following {
     follower: Option<Follower>,
-    /// Not before.
+    /// The earliest time of the next attempt.
     again: Option<Instant>,
-    /// When all of it was read last.
+    /// When the index was last checked thoroughly.
     read: Option<Instant>,
 }
 
-/// What is asked.
+/// The state that queries read.
 #[derive(Clone)]
-struct Now {
+struct CurrentIndex {
     reader: Arc<Reader>,
     generation: u64,
 }
 
 impl Live {
-    /// Opens the index of `store`'s home and brings it to where the store is; makes it anew where that cannot be done.
+    /// Opens the index in `store`'s home and brings it up to date; makes it anew if that is impossible.
     pub fn open(store: &DiskStore) -> Result<Live, IndexError> {
-        let mut told = Told::new();
-        for outcome in outcomes(store, None)? {
-            told.entry(outcome.incident.clone()).or_default().push(outcome);
-        }
+        let told = outcomes_by_incident(store)?;
         let follower = Follower::open(store)?;
         let reader = follower.reader()?;
         Ok(Live {
             following: Mutex::new(Following { follower: Some(follower), again: None, read: None }),
-            now: RwLock::new(Now { reader, generation: 1 }),
+            current: RwLock::new(CurrentIndex { reader, generation: 1 }),
             told: RwLock::new(told),
-            segments: Segments::default(),
+            segments: SegmentAnswers::default(),
             answers: Answers::default(),
             is_suspect: AtomicBool::new(false),
         })
     }
 
-    /// Brings it to where `store` is; whether there was anything new. Where it is damaged it is made anew, which takes minutes for
-    /// a million incidents; after an error the last state goes on to be asked, and for a while nothing is tried.
+    /// Brings it up to date with `store`; whether there was anything new. A damaged index is made anew, which takes
+    /// minutes for a million incidents. After an error queries go on reading the last state, and for a while nothing is
+    /// tried.
     pub fn follow(&self, store: &DiskStore) -> Result<bool, IndexError> {
         let mut following = self.following.lock().unwrap_or_else(PoisonError::into_inner);
         if following.again.is_some_and(|again| Instant::now() < again) {
@@ -94,7 +93,7 @@ impl Live {
         } else {
             true
         };
-        // Whoever fails is not asked again.
+        // A follower that fails is dropped here, since it must not be used again.
         let follower = following.follower.take().filter(|_| is_sound);
         let followed = follower.map(|mut follower| {
             let told = catch(|| follower.follow(store))?;
@@ -102,7 +101,7 @@ impl Live {
         });
         let (follower, told, is_anew) = match followed {
             Some(Ok((follower, told))) => (follower, told, false),
-            // That would not work any better.
+            // The store itself fails: making the index anew would fail, too.
             Some(Err(error @ (IndexError::Store(_) | IndexError::Record(_)))) => return Err(error),
             Some(Err(_)) | None => {
                 let begun = Instant::now();
@@ -120,24 +119,20 @@ impl Live {
         following.again = None;
         let reader = reader.inspect_err(|_| self.is_suspect.store(true, Ordering::Relaxed))?;
         if is_anew {
-            let mut all = Told::new();
-            for outcome in outcomes(store, None)? {
-                all.entry(outcome.incident.clone()).or_default().push(outcome);
-            }
-            *self.told.write().unwrap_or_else(PoisonError::into_inner) = all;
+            *self.told.write().unwrap_or_else(PoisonError::into_inner) = outcomes_by_incident(store)?;
         }
         let is_new = told.is_some() || is_anew;
         if let Some(told) = told {
-            self.hear(told);
+            self.update_outcomes(told);
         }
         self.segments.keep_only(&reader.segments());
-        let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
-        // Merged segments hold the same.
-        *now = Now { reader, generation: now.generation + u64::from(is_new) };
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        // A merge changes the segments but not the content, so that the generation stays.
+        *current = CurrentIndex { reader, generation: current.generation + u64::from(is_new) };
         Ok(is_new)
     }
 
-    fn hear(&self, told: Told) {
+    fn update_outcomes(&self, told: OutcomesByIncident) {
         let mut known = self.told.write().unwrap_or_else(PoisonError::into_inner);
         for (incident, outcomes) in told {
             match outcomes.is_empty() {
@@ -147,52 +142,52 @@ impl Live {
         }
     }
 
-    /// The number of the state that is asked now: it grows with everything new.
+    /// The number of the state that queries read; it increases with every change.
     pub fn generation(&self) -> u64 {
-        self.now().generation
+        self.current().generation
     }
 
-    fn now(&self) -> Now {
-        self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn current(&self) -> CurrentIndex {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Counts the incidents that `query` asks for.
+    /// Counts the incidents that match `query`.
     pub fn stats(&self, query: &Query) -> Result<Arc<Stats>, HistoryError> {
-        let now = self.now();
-        self.ask(&now, format!("stats {query:?}"), || {
+        let current = self.current();
+        self.ask(&current, format!("stats {query:?}"), || {
             let columns = [Column::Host, Column::Model, Column::Cluster, Column::Job];
             let mut counts = super::index::Counts::default();
-            for page in now.reader.pages(query, &columns, &self.segments)? {
+            for page in current.reader.pages(query, &columns, &self.segments)? {
                 counts += &page.counts;
             }
             Ok(Stats::of(counts))
         })
     }
 
-    /// The incidents most like `record`, at most `most`, without itself; of equals the newest first.
+    /// The up to `most` incidents most similar to `record`, without itself; newest first among equals.
     pub fn similar(&self, record: &Record, most: usize) -> Result<Arc<Vec<Likeness>>, HistoryError> {
-        let now = self.now();
+        let current = self.current();
         let traits = Document::new(record, None).traits();
-        self.ask(&now, format!("similar {most} {} {traits:?}", record.incident.id), || {
-            let others = now.reader.alike(&traits, &record.incident.id, most)?;
+        self.ask(&current, format!("similar {most} {} {traits:?}", record.incident.id), || {
+            let others = current.reader.alike(&traits, &record.incident.id, most)?;
             Ok(ranked(record, others, most))
         })
     }
 
-    /// What was tried against what, and how that went; what worked most often first.
+    /// The changes that were tried, with how they fared; most often successful first.
     pub fn fixes(&self, filter: &FixFilter) -> Vec<Fix> {
         let told = self.told.read().unwrap_or_else(PoisonError::into_inner);
         fixes_of(told.values().flatten(), filter)
     }
 
-    /// The answer to `question`, which `find` finds.
+    /// The cached answer to `question`, or the result of `find`.
     fn ask<T: Send + Sync + 'static>(
         &self,
-        now: &Now,
+        current: &CurrentIndex,
         question: String,
         find: impl FnOnce() -> Result<T, IndexError>,
     ) -> Result<Arc<T>, HistoryError> {
-        let answer = self.answers.ask(now.generation, question, || catch(find));
+        let answer = self.answers.ask(current.generation, question, || catch(find));
         answer.map_err(|error| {
             if matches!(error, IndexError::Damaged(_) | IndexError::Engine(_) | IndexError::Io(_)) {
                 self.is_suspect.store(true, Ordering::Relaxed);
@@ -208,7 +203,7 @@ fn catch<T>(ask: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError
     catch_unwind(AssertUnwindSafe(ask)).unwrap_or_else(damaged)
 }
 
-/// Names with their counts, the most frequent first.
+/// Names with their counts, most frequent first.
 fn by_count(counts: BTreeMap<String, u64>) -> Vec<(String, u64)> {
     let mut counts: Vec<(String, u64)> = counts.into_iter().collect();
     counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

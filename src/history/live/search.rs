@@ -5,79 +5,80 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Live, Now, by_count};
+use super::{CurrentIndex, Live, by_count};
 use crate::history::index::{Column, Counts, IndexError, KEPT, Moment, SEPARATOR};
 use crate::history::stats::day_name;
 use crate::history::{Cursor, Document, HistoryError, Order, Query};
 
-/// As many values of a facet are named.
+/// The most values listed for a facet.
 const VALUES: usize = 30;
-/// Who asks for more of what fits best asks for something else.
+/// How many matches can be paged through by relevance; more are no longer relevant.
 const DEEPEST: usize = 1000;
 
-/// A page of what was found.
+/// A page of matching incidents.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Found {
-    /// In order.
+pub struct FoundPage {
+    /// The incidents of this page, in the requested order.
     pub incidents: Vec<Document>,
-    /// How many there are, on all pages.
+    /// The number of matches on all pages.
     pub total: u64,
-    /// How many there are of what, on all pages.
+    /// The matches on all pages, counted by facet.
     pub facets: Arc<Vec<Facet>>,
-    /// Where the next page begins, where there is one.
+    /// Where the next page begins, if there is one.
     pub next: Option<Cursor>,
-    /// Which state of the history was asked.
+    /// The generation of the history that the page shows.
     pub generation: u64,
-    /// The page before this one was of another state, and the order of what fits best may have shifted between them.
+    /// Whether the previous page showed another generation, so that the order of relevance may have shifted between the
+    /// two.
     pub has_shifted: bool,
 }
 
-/// How many incidents there are of what.
+/// Numbers of incidents by the values of a property.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Facet {
-    /// `kind`, `cause`, `phase`, `framework`, `model`, `cluster` or `week`, as queries call it.
+    /// `kind`, `cause`, `phase`, `framework`, `model`, `cluster` or `week`, as in queries.
     pub name: &'static str,
-    /// The most frequent values first; weeks, named by their Mondays, the newest first.
+    /// The most frequent values first; weeks, named by their Mondays, newest first.
     pub values: Vec<FacetValue>,
     /// How many incidents have other values.
     pub others: u64,
 }
 
-/// A value and how often it was found.
+/// A value and its number of incidents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FacetValue {
-    /// As queries write it.
+    /// The value as it is written in queries.
     pub value: String,
     /// How many incidents have it.
     pub count: u64,
 }
 
 impl Live {
-    /// A page of the incidents that `query` asks for: at most `most` (100 are the most) of those behind `after`.
+    /// A page of the incidents that match `query`: at most `most` (capped at 100) of those after `after`.
     pub fn search(
         &self,
         query: &Query,
         order: Order,
         after: Option<&Cursor>,
         most: usize,
-    ) -> Result<Arc<Found>, HistoryError> {
-        let now = self.now();
+    ) -> Result<Arc<FoundPage>, HistoryError> {
+        let current = self.current();
         let most = most.min(KEPT);
         let order = if query.is_ranked() { order } else { Order::Time };
         let begin = Begin::of(order, after)?;
         let question = format!("search {begin:?} {most} {query:?}");
-        self.ask(&now, question, || self.page(&now, query, begin, most))
+        self.ask(&current, question, || self.page(&current, query, begin, most))
     }
 
-    fn page(&self, now: &Now, query: &Query, begin: Begin, most: usize) -> Result<Found, IndexError> {
-        let pages = now.reader.pages(query, &[Column::Model, Column::Cluster], &self.segments)?;
+    fn page(&self, current: &CurrentIndex, query: &Query, begin: Begin, most: usize) -> Result<FoundPage, IndexError> {
+        let pages = current.reader.pages(query, &[Column::Model, Column::Cluster], &self.segments)?;
         let mut counts = Counts::default();
         pages.iter().for_each(|page| counts += &page.counts);
         let total = counts.total;
-        // One more says whether there is another page.
+        // One more than requested shows whether there is a next page.
         let (places, next, has_shifted) = match begin {
             Begin::Newest(after) => {
-                let mut found = now.reader.newest(query, &pages, after, most + 1)?;
+                let mut found = current.reader.newest(query, &pages, after, most + 1)?;
                 let is_more = found.len() > most;
                 found.truncate(most);
                 let last = found.last().filter(|_| is_more).map(|(last, _)| last);
@@ -85,18 +86,18 @@ impl Live {
                 (found.into_iter().map(|(_, place)| place).collect::<Vec<_>>(), next, false)
             }
             Begin::Best { skip, generation } => {
-                let all = now.reader.best(query, skip + most + 1)?;
+                let all = current.reader.best(query, skip + most + 1)?;
                 let mut found: Vec<_> = all.into_iter().skip(skip).collect();
                 let is_more = found.len() > most && skip + most < DEEPEST;
                 found.truncate(most);
-                let next = Cursor::Best { generation: now.generation, skip: skip + found.len() };
-                let has_shifted = generation.is_some_and(|generation| generation != now.generation);
+                let next = Cursor::Best { generation: current.generation, skip: skip + found.len() };
+                let has_shifted = generation.is_some_and(|generation| generation != current.generation);
                 (found, Some(next).filter(|_| is_more), has_shifted)
             }
         };
-        let incidents = places.into_iter().map(|place| now.reader.document(place)).collect::<Result<_, _>>()?;
+        let incidents = places.into_iter().map(|place| current.reader.document(place)).collect::<Result<_, _>>()?;
         let facets = Arc::new(facets(counts));
-        Ok(Found { incidents, total, facets, next, generation: now.generation, has_shifted })
+        Ok(FoundPage { incidents, total, facets, next, generation: current.generation, has_shifted })
     }
 }
 

@@ -1,4 +1,4 @@
-//! How often what came up, week by week.
+//! Numbers of incidents, week by week.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,51 +13,51 @@ use crate::history::{HistoryError, Query};
 /// Two years.
 const MOST_WEEKS: usize = 104;
 
-/// What the lines of a trend are.
+/// The property that a trend has one series for each value of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TrendBy {
     /// The likeliest cause.
     Cause,
-    /// The cluster, where it is known.
+    /// The cluster, where known.
     Cluster,
-    /// The model, where it is known.
+    /// The model, where known.
     Model,
-    /// What ran out.
+    /// The kind.
     Kind,
 }
 
-/// How many incidents there were in each week.
+/// The number of incidents in each week.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Trend {
-    /// The weeks, named by their Mondays, the oldest first; the last one is this week.
+    /// The weeks, named by their Mondays, oldest first; the last one is the current week.
     pub weeks: Vec<String>,
     /// The most frequent first.
     pub series: Vec<Series>,
-    /// How many others there were in each week.
+    /// The number of incidents outside of the series, for each week.
     pub others: Vec<u64>,
-    /// Which state of the history was asked.
+    /// The generation of the history that the trend shows.
     pub generation: u64,
 }
 
-/// How many incidents of a name there were in each week.
+/// The number of incidents with one value, week by week.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Series {
     /// The cause, the cluster, the model or the kind.
     pub name: String,
-    /// In each of the weeks.
+    /// For each week of the trend.
     pub counts: Vec<u64>,
-    /// In all of them.
+    /// The sum of all weeks.
     pub total: u64,
 }
 
 impl Live {
-    /// How many incidents for which `query` asks there were in each of the last `weeks` weeks: a line for each of the `most`
-    /// most frequent.
+    /// The number of incidents that match `query` in each of the last `weeks` weeks, with a series for each of the
+    /// `most` most frequent values.
     pub fn trends(&self, query: &Query, by: TrendBy, weeks: usize, most: usize) -> Result<Arc<Trend>, HistoryError> {
-        let now = self.now();
+        let current = self.current();
         let week = monday(jiff::Timestamp::now().as_second());
         let weeks = weeks.clamp(1, MOST_WEEKS);
-        self.ask(&now, format!("trends {by:?} {week} {weeks} {most} {query:?}"), || {
+        self.ask(&current, format!("trends {by:?} {week} {weeks} {most} {query:?}"), || {
             let days: Vec<i64> = weeks_until(week, weeks).collect();
             let first = days.first().copied().unwrap_or(week);
             let column = match by {
@@ -65,13 +65,13 @@ impl Live {
                 TrendBy::Cluster => Column::Cluster.name(),
                 TrendBy::Model => Column::Model.name(),
             };
-            let weekly = now.reader.weekly(query, column, first..=week, &self.segments)?;
-            Ok::<Trend, IndexError>(trend(named(weekly, by), &days, most, now.generation))
+            let weekly = current.reader.weekly(query, column, first..=week, &self.segments)?;
+            Ok::<Trend, IndexError>(trend(named(weekly, by), &days, most, current.generation))
         })
     }
 }
 
-/// The parts of the facets that are asked for.
+/// For kind and cause, picks that part of the facets.
 fn named(weekly: Weekly, by: TrendBy) -> Weekly {
     let place = match by {
         TrendBy::Kind => 0,
@@ -110,7 +110,7 @@ fn trend(mut weekly: Weekly, days: &[i64], most: usize, generation: u64) -> Tren
     }
 }
 
-/// The first days of so many weeks up to the one that begins on `last`.
+/// The first days of the last `weeks` weeks, up to the week that begins on `last`.
 pub(super) fn weeks_until(last: i64, weeks: usize) -> impl Iterator<Item = i64> {
     (0..weeks as i64).rev().map(move |back| last - 7 * back)
 }

@@ -20,10 +20,10 @@ use crate::estimate::{self, Compact};
 use crate::knowledge::Language;
 use crate::watch::Watch;
 
-/// Says what a job needs before it runs.
+/// The tool that estimates what a job needs.
 pub(super) struct Estimate;
 
-/// What `oomdoc estimate` takes: its flags are the only place that says which there are.
+/// The arguments of `oomdoc estimate`: they are derived from its flags, so that these are defined only once.
 #[derive(Debug)]
 pub(super) struct Arguments {
     flags: Flags,
@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     language: Language,
 }
 
-/// Besides the flags.
+/// The arguments that are not flags.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 struct Others {
@@ -56,7 +56,7 @@ impl<'de> Deserialize<'de> for Arguments {
         let words = given.iter().map(|(name, value)| words(name, value)).collect::<Result<Vec<_>, _>>();
         let words = words.map_err(D::Error::custom)?.concat();
         let read = flags().try_get_matches_from(words).and_then(|matches| Flags::from_arg_matches(&matches));
-        // What a terminal would show, without how to get help there.
+        // Clap's message without the usage and the hint at `--help`.
         let plain = |error: clap::Error| {
             let said = error.render().to_string();
             let said = said.split("\n\nUsage:").next().unwrap_or_default();
@@ -66,7 +66,7 @@ impl<'de> Deserialize<'de> for Arguments {
     }
 }
 
-/// An argument as a command line gives it.
+/// An argument as words of a command line.
 fn words(name: &str, value: &Value) -> Result<Vec<String>, String> {
     let flag = format!("--{}", name.replace('_', "-"));
     match value {
@@ -136,7 +136,7 @@ bounds by arithmetic, not measurements.";
     }
 }
 
-/// A server asks for no files.
+/// Replaces advice to name files where no files can be read.
 fn here(problem: Problem, reach: &Reach) -> Problem {
     match reach {
         Reach::Pasted => {

@@ -11,7 +11,7 @@ use crate::knowledge::{Glossary, Language};
 use crate::rulebase;
 use crate::watch::Watch;
 
-/// Says what a word means.
+/// The tool that explains a word.
 pub(super) struct Explain;
 
 #[derive(Deserialize, JsonSchema)]
@@ -24,17 +24,17 @@ pub(super) struct Arguments {
     language: Language,
 }
 
-/// What a word means.
+/// The explanation of a word.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Explained {
     word: String,
-    /// All its meanings, from the knowledge base.
+    /// All meanings of the word in the knowledge base.
     text: String,
-    /// Whether the end is missing.
+    /// Whether the text was cut.
     is_cut: bool,
 }
 
-/// So many bytes of text are told.
+/// The most bytes of explanation.
 const MOST: usize = 5000;
 
 impl Tool for Explain {

@@ -1,4 +1,4 @@
-//! Incidents of the history, a line each.
+//! Incidents of the history, one line each.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,10 +7,10 @@ use crate::history::Document;
 use crate::knowledge::Language;
 use crate::model::{Kind, Phase};
 
-/// An incident in a line. What nobody knows is absent.
+/// An incident in one line; unknown values are absent.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Line {
-    /// `show_incident` takes it.
+    /// The id, for `show_incident`.
     id: String,
     /// When it happened, RFC 3339.
     time: String,
@@ -19,7 +19,7 @@ pub(super) struct Line {
     cause: String,
     /// The cause in a few words.
     title: String,
-    /// How sure of it, 0–1.
+    /// The confidence in the cause, 0–1.
     confidence: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     framework: Option<String>,
@@ -27,23 +27,23 @@ pub(super) struct Line {
     model: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     host: Option<String>,
-    /// What people call the job.
+    /// The job's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     job: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tags: Vec<String>,
-    /// Who looks after it.
+    /// The assignee.
     #[serde(skip_serializing_if = "Option::is_none")]
     assignee: Option<String>,
-    /// Whether anybody still has to look at it: open, resolved, reopened.
+    /// Whether it still needs attention: open, resolved or reopened.
     state: &'static str,
     /// Size of the allocation that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     requested: Option<String>,
-    /// The first of the logs that it was read from.
+    /// The first of its logs.
     #[serde(skip_serializing_if = "Option::is_none")]
     log: Option<String>,
-    /// Whether a change made it go away; absent where nobody said.
+    /// Whether a change solved it; absent where nobody said.
     #[serde(skip_serializing_if = "Option::is_none")]
     solved: Option<bool>,
     /// That change, or the last one that was tried.
@@ -51,11 +51,11 @@ pub(super) struct Line {
     change: Option<String>,
 }
 
-/// Names are cut at so many letters: what an index gives back may be anything.
+/// At most this many characters of a name: records may contain anything.
 const LONGEST: usize = 160;
 
 impl Line {
-    /// `document` in a line, told in `language`.
+    /// A line from `document`, in `language`.
     pub fn of(document: Document, language: Language) -> Line {
         let document = document.in_language(language);
         let cut = |words: String| words.chars().take(LONGEST).collect::<String>();

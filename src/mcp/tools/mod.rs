@@ -1,4 +1,4 @@
-//! The tools, one a file: what each takes, does and writes.
+//! The tools, one per file: arguments, description, result.
 
 mod analyze;
 mod estimate;
@@ -24,41 +24,39 @@ use crate::model::Report;
 use crate::report;
 use crate::watch::Watch;
 
-/// What assistants may call.
+/// A tool that assistants can call.
 trait Tool {
     const NAME: &'static str;
     const TITLE: &'static str;
     const DESCRIPTION: &'static str;
-    /// Whether the history may have one incident more afterwards; nothing else ever changes.
+    /// Whether it may add an incident to the history. No tool changes anything else.
     const ADDS: bool = false;
-    /// What it takes.
     type Arguments: DeserializeOwned + JsonSchema;
-    /// What it writes.
     type Result: JsonSchema;
 
     fn run(tools: &Tools, arguments: Self::Arguments, watch: &Arc<Watch>) -> Result<Answer, Problem>;
 }
 
-/// One tool, whatever its types.
-pub(super) struct Row {
+/// A tool without its types.
+pub(super) struct ToolEntry {
     pub name: &'static str,
     pub run: fn(&Tools, &JsonObject, &Arc<Watch>) -> Result<Answer, Problem>,
     described: fn() -> rmcp::model::Tool,
 }
 
-/// All of them, in the order in which they are of use.
-pub(super) const TOOLS: [Row; 7] = [
-    row::<analyze::Analyze>(),
-    row::<propose_fix::ProposeFix>(),
-    row::<similar::Similar>(),
-    row::<search_history::SearchHistory>(),
-    row::<show_incident::ShowIncident>(),
-    row::<explain::Explain>(),
-    row::<estimate::Estimate>(),
+/// All tools, in the order in which they are useful.
+pub(super) const TOOLS: [ToolEntry; 7] = [
+    entry::<analyze::Analyze>(),
+    entry::<propose_fix::ProposeFix>(),
+    entry::<similar::Similar>(),
+    entry::<search_history::SearchHistory>(),
+    entry::<show_incident::ShowIncident>(),
+    entry::<explain::Explain>(),
+    entry::<estimate::Estimate>(),
 ];
 
-const fn row<T: Tool>() -> Row {
-    Row {
+const fn entry<T: Tool>() -> ToolEntry {
+    ToolEntry {
         name: T::NAME,
         run: |tools, given, watch| T::run(tools, arguments::read(given)?, watch),
         described: described::<T>,
@@ -73,11 +71,11 @@ fn described<T: Tool>() -> rmcp::model::Tool {
         .with_annotations(annotations)
 }
 
-/// Arguments that name files.
+/// The names of arguments that are paths.
 const FILES: [&str; 2] = ["paths", "from"];
 
-impl Row {
-    /// As a client is told of it: arguments that nobody there may give are left out.
+impl ToolEntry {
+    /// The tool's description for a client; without arguments that are paths where no files can be read.
     pub fn described(&self, reach: &Reach) -> rmcp::model::Tool {
         let mut tool = (self.described)();
         if *reach == Reach::Pasted {
@@ -91,8 +89,8 @@ impl Row {
     }
 }
 
-/// What is kept of an incident as the report that it was made of, told in `language`.
-fn told(record: &Record, tools: &Tools, language: Language) -> Result<Report, Problem> {
+/// The report behind a kept incident, in `language`.
+fn report_of(record: &Record, tools: &Tools, language: Language) -> Result<Report, Problem> {
     let options = tools.backend().options()?;
     let knowledge = options.knowledge.as_deref().ok_or_else(|| Problem::bug("there are no rules"))?;
     let Record { inputs, job, incident, failure, .. } = record.clone();

@@ -12,7 +12,7 @@ use crate::history::{Order, Page};
 use crate::knowledge::Language;
 use crate::watch::Watch;
 
-/// Finds earlier incidents.
+/// The tool that searches the history.
 pub(super) struct SearchHistory;
 
 #[derive(Deserialize, JsonSchema)]
@@ -50,22 +50,22 @@ enum Sort {
     Time,
 }
 
-/// A page of what was found.
+/// A page of search results.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Found {
-    /// How many there are on all pages.
+pub(super) struct SearchResult {
+    /// The number of matches on all pages.
     total: usize,
     incidents: Vec<Line>,
-    /// Where the next page begins; absent on the last one.
+    /// The offset of the next page; absent on the last.
     next_offset: Option<usize>,
-    /// How many there are of each value, the most first, to ask more closely.
+    /// The most frequent values of each field, with counts, to narrow the query.
     facets: BTreeMap<String, BTreeMap<String, usize>>,
 }
 
 const MOST: usize = 20;
-/// Who wants more asks more closely.
+/// The largest offset: beyond it the query should be narrowed.
 const DEEPEST: usize = 1000;
-/// As many values of a facet are shown.
+/// At most this many values per facet.
 const VALUES: usize = 4;
 
 impl Tool for SearchHistory {
@@ -74,7 +74,7 @@ impl Tool for SearchHistory {
     const DESCRIPTION: &'static str = "Finds earlier out-of-memory incidents by words, fields, figures and times, and says which were solved and \
 by what change. `show_incident` shows one of them with its evidence.";
     type Arguments = Arguments;
-    type Result = Found;
+    type Result = SearchResult;
 
     fn run(tools: &Tools, arguments: Arguments, _: &Arc<Watch>) -> Result<Answer, Problem> {
         let Arguments { query, limit, offset, sort, language } = arguments;
@@ -97,10 +97,10 @@ by what change. `show_incident` shows one of them with its evidence.";
         let Page { incidents, total, facets } = tools.backend().search(&query, order, offset, limit)?;
         let facets: BTreeMap<_, _> =
             facets.into_iter().map(|(name, values)| (name.into_owned(), most(values))).collect();
-        // A page that is too long ends sooner, and the next one begins there.
+        // A page that is too long ends earlier, and the next one begins there.
         Answer::fitting(incidents.len().max(1), |step| {
             let shown = incidents.len() - step.min(incidents.len());
-            Ok(Found {
+            Ok(SearchResult {
                 total,
                 incidents: incidents.iter().take(shown).map(|found| Line::of(found.clone(), language)).collect(),
                 next_offset: Some(offset + shown).filter(|next| shown > 0 && *next < total),

@@ -10,7 +10,7 @@ use super::incidents::Line;
 use crate::knowledge::Language;
 use crate::watch::Watch;
 
-/// Finds incidents like another one.
+/// The tool that finds similar incidents.
 pub(super) struct Similar;
 
 #[derive(Deserialize, JsonSchema)]
@@ -32,20 +32,20 @@ fn five() -> usize {
     5
 }
 
-/// Incidents that are like one.
+/// Incidents similar to one.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Alike {
-    /// The one.
+pub(super) struct SimilarIncidents {
+    /// The id of that one.
     of: String,
-    /// The others, the likest first.
-    incidents: Vec<Other>,
+    /// The similar incidents, the most similar first.
+    incidents: Vec<SimilarIncident>,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Other {
-    /// 0–1; 1 is the same trouble.
+struct SimilarIncident {
+    /// The similarity, 0–1; 1 for the same trouble.
     likeness: f64,
-    /// What both have.
+    /// What they have in common.
     alike: Vec<String>,
     #[serde(flatten)]
     incident: Line,
@@ -59,7 +59,7 @@ impl Tool for Similar {
     const DESCRIPTION: &'static str = "Finds the incidents of the history that are most like one of them, or like the one just analysed, and says \
 what both have in common and what solved the others.";
     type Arguments = Arguments;
-    type Result = Alike;
+    type Result = SimilarIncidents;
 
     fn run(tools: &Tools, arguments: Arguments, _: &Arc<Watch>) -> Result<Answer, Problem> {
         let Arguments { incident, limit, language } = arguments;
@@ -70,12 +70,12 @@ what both have in common and what solved the others.";
         let found = tools.backend().similar(&record, limit)?;
         Answer::fitting(found.len().max(1), |step| {
             let shown = found.iter().take(found.len() - step.min(found.len()));
-            let other = |found: &crate::history::Likeness| Other {
+            let other = |found: &crate::history::Likeness| SimilarIncident {
                 likeness: (found.score * 100.0).round() / 100.0,
                 alike: found.alike.iter().take(8).map(|both| both.chars().take(200).collect()).collect(),
                 incident: Line::of(found.incident.clone(), language),
             };
-            Ok(Alike { of: record.incident.id.clone(), incidents: shown.map(other).collect() })
+            Ok(SimilarIncidents { of: record.incident.id.clone(), incidents: shown.map(other).collect() })
         })
     }
 }

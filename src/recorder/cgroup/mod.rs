@@ -1,52 +1,52 @@
-//! The cgroups in which the job's processes are, and those above them.
+//! The cgroups of the job's processes, and their ancestors.
 //!
-//! A job may leave the recorder's own cgroup: a transient scope is its sibling. So each process is asked where it is, and the files of
-//! all levels up to the top are held open from when the first process is seen there.
+//! A job may leave the recorder's cgroup: a transient scope is a sibling of it. So the cgroup of each process is looked
+//! up, and the files of all its levels are held open from the first time that a process is seen there.
 
-mod level;
+mod files;
 mod mounts;
 
 use std::collections::BTreeMap;
 use std::fs;
 
-use level::Files;
-pub(super) use level::{Counters, Limit, Reading};
+use files::Files;
+pub(super) use files::{Counters, Limit, Reading};
 use mounts::Hierarchy;
 
-/// Paths longer than this are written without their middle.
+/// Longer paths are shown without their middle.
 const LONGEST_PATH: usize = 72;
 
-/// See the module.
+/// All cgroups that are observed.
 pub(super) struct Cgroups {
     hierarchy: Option<Hierarchy>,
     levels: BTreeMap<String, Level>,
-    /// In which processes of the job were.
+    /// The paths of cgroups that had processes of the job.
     own: Vec<String>,
 }
 
-/// One cgroup over time.
+/// A cgroup over time.
 pub(super) struct Level {
     pub path: String,
     files: Files,
-    /// When it was first seen.
+    /// The reading when it was first seen.
     pub first: Reading,
-    /// What it was when a kill was last told of.
-    pub told: Counters,
-    /// The last one that could be read.
+    /// The counters when a kill was last reported.
+    pub reported: Counters,
+    /// The last successful reading.
     pub last: Reading,
-    /// Whether it can still be read.
+    /// Whether the last attempt to read it succeeded.
     pub is_there: bool,
 }
 
 impl Cgroups {
-    /// Of this process.
+    /// Observes the cgroups of this process.
     pub fn here() -> Cgroups {
         let mut cgroups = Cgroups { hierarchy: Hierarchy::here(), levels: BTreeMap::new(), own: Vec::new() };
         cgroups.add_process(std::process::id());
         cgroups
     }
 
-    /// The cgroup at `path` of version 2 and those above it, as files below `mount`.
+    /// Observes the version 2 cgroup at `path` and its ancestors, with files below `mount`.
     #[cfg(test)]
     pub fn below(mount: &std::path::Path, path: &str, is_whole: bool) -> Cgroups {
         let hierarchy = Some(Hierarchy::at(mount, is_whole));
@@ -55,12 +55,12 @@ impl Cgroups {
         cgroups
     }
 
-    /// Whether there is no cgroup above the outermost one that can be read.
+    /// Whether the outermost cgroup that can be read is the root of the hierarchy.
     pub fn is_whole(&self) -> bool {
         self.hierarchy.as_ref().is_some_and(|hierarchy| hierarchy.is_whole)
     }
 
-    /// Notes in which cgroup the process is.
+    /// Adds the cgroup of the process, and its ancestors.
     pub fn add_process(&mut self, pid: u32) {
         let Some(hierarchy) = &self.hierarchy else { return };
         let Ok(text) = fs::read_to_string(format!("/proc/{pid}/cgroup")) else { return };
@@ -69,7 +69,7 @@ impl Cgroups {
         self.add(&path);
     }
 
-    /// Notes that the job is in the cgroup at `path`.
+    /// Adds the cgroup at `path`, and its ancestors.
     fn add(&mut self, path: &str) {
         let Some(hierarchy) = &self.hierarchy else { return };
         let levels = hierarchy.levels(path);
@@ -84,7 +84,7 @@ impl Cgroups {
                 let first = files.read();
                 let level = Level {
                     files,
-                    told: first.counters,
+                    reported: first.counters,
                     last: first.clone(),
                     first,
                     is_there: true,
@@ -95,7 +95,7 @@ impl Cgroups {
         }
     }
 
-    /// Reads all of them.
+    /// Reads all cgroups.
     pub fn read(&mut self) {
         for level in self.levels.values_mut() {
             let reading = level.files.read();
@@ -106,32 +106,32 @@ impl Cgroups {
         }
     }
 
-    /// Those in which processes of the job were.
+    /// The cgroups that had processes of the job.
     pub fn own(&self) -> impl Iterator<Item = &Level> {
         self.own.iter().filter_map(|path| self.levels.get(path))
     }
 
-    /// The cgroup at `path` and those above it, innermost first.
+    /// The cgroup at `path` and its ancestors, innermost first.
     pub fn above<'c>(&'c self, path: &'c str) -> impl Iterator<Item = &'c Level> {
         let is_above = move |level: &&Level| {
             level.path == "/"
                 || path.strip_prefix(&level.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        // A path sorts before those below it.
+        // In the map a path comes before those below it.
         self.levels.values().rev().filter(is_above)
     }
 
-    /// All, outermost first.
+    /// All cgroups, outermost first.
     pub fn all(&self) -> impl Iterator<Item = &Level> {
         self.levels.values()
     }
 
-    /// That the kills counted so far have been told of.
+    /// Marks the kills counted so far as reported.
     pub fn settle(&mut self) {
-        self.levels.values_mut().for_each(|level| level.told = level.last.counters);
+        self.levels.values_mut().for_each(|level| level.reported = level.last.counters);
     }
 
-    /// A line for each, as a record has it.
+    /// The lines of a record, one per cgroup.
     pub fn lines(&self) -> impl Iterator<Item = String> {
         self.levels.values().map(|level| match level.is_there {
             true => format!("cgroup {}: {}", short(&level.path), level.last),
@@ -140,7 +140,7 @@ impl Cgroups {
     }
 }
 
-/// `path`, without its middle where it is long: `/kubepods.slice/…/cri-containerd-1a2b.scope`.
+/// `path`, without its middle if it is long: `/kubepods.slice/…/cri-containerd-1a2b.scope`.
 pub(super) fn short(path: &str) -> String {
     if path.len() <= LONGEST_PATH {
         return path.to_owned();

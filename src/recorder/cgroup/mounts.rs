@@ -1,33 +1,33 @@
-//! Where the memory controller's files of a process's cgroup lie.
+//! Finds the memory controller's files for the cgroup of a process.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Which files a cgroup has.
+/// The version of a cgroup hierarchy, which decides the files' names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Version {
     V1,
     V2,
 }
 
-/// The tree of cgroups with the memory controller, as this process sees it.
+/// The cgroup hierarchy with the memory controller, as this process sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hierarchy {
     pub version: Version,
-    /// Where it is mounted.
+    /// Its mount point.
     mount: PathBuf,
-    /// Which of its folders is mounted there.
+    /// The cgroup that is mounted there.
     root: String,
-    /// Whether there is no cgroup above that one.
+    /// Whether that cgroup is the root of the hierarchy.
     pub is_whole: bool,
 }
 
-/// The number that the kernel gives the first cgroup namespace.
+/// The inode number of the initial cgroup namespace (`PROC_CGROUP_INIT_INO`).
 const FIRST_NAMESPACE: u64 = 0xEFFF_FFFB;
 
 impl Hierarchy {
-    /// Of this process; `None` where no memory controller is mounted.
+    /// The hierarchy that this process sees; `None` where no memory controller is mounted.
     pub fn here() -> Option<Hierarchy> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         let is_first = fs::metadata("/proc/self/ns/cgroup").is_ok_and(|namespace| namespace.ino() == FIRST_NAMESPACE);
@@ -38,7 +38,7 @@ impl Hierarchy {
         Hierarchy::of(&mounts, is_first, has_memory)
     }
 
-    /// One of version 2 whose files lie below `mount`.
+    /// A version 2 hierarchy with files below `mount`.
     #[cfg(test)]
     pub fn at(mount: &Path, is_whole: bool) -> Hierarchy {
         Hierarchy { version: Version::V2, mount: mount.to_owned(), root: "/".to_owned(), is_whole }
@@ -61,7 +61,7 @@ impl Hierarchy {
         mounts.lines().find_map(of_line)
     }
 
-    /// The path of a process's cgroup by `/proc/PID/cgroup`.
+    /// The path of a process's cgroup in the text of `/proc/PID/cgroup`.
     pub fn path_of<'t>(&self, text: &'t str) -> Option<&'t str> {
         let mut lines = text.lines().filter_map(|line| {
             let (_, rest) = line.split_once(':')?;
@@ -74,14 +74,14 @@ impl Hierarchy {
         path.map(|(_, path)| path)
     }
 
-    /// The folders of the cgroup at `path` and of those above it, innermost first, each with its own path.
+    /// The paths and folders of the cgroup at `path` and of its ancestors, innermost first.
     pub fn levels(&self, path: &str) -> Vec<(String, PathBuf)> {
-        // What lies outside of the mounted folder shows only that one.
+        // Of a cgroup outside of the mounted one only the mounted one is visible.
         let below = match self.root.as_str() {
             "/" => path,
             root => path.strip_prefix(root).filter(|below| below.is_empty() || below.starts_with('/')).unwrap_or("/"),
         };
-        // A path may climb out of its namespace: `/../x`.
+        // A path may leave the namespace: `/../x`.
         let below = if below.split('/').any(|part| part == "..") { "/" } else { below };
         let below = below.trim_matches('/');
         let mut levels = vec![("/".to_owned(), self.mount.clone())];

@@ -1,5 +1,5 @@
-//! The memory of GPUs, by whichever driver is there: NVIDIA's library, loaded at run time, or its program; or what AMD's driver shows as
-//! files.
+//! GPU memory: from NVIDIA's management library, loaded at run time, or else its program; and from the files of AMD's
+//! driver.
 
 mod nvml;
 mod rocm;
@@ -14,26 +14,26 @@ use smi::Smi;
 
 use super::amount::Amount;
 
-/// A device at a moment.
+/// A GPU at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Gpu {
     pub index: u32,
-    /// Without blanks.
+    /// Blanks replaced by underscores.
     pub name: String,
     pub used: Amount,
     pub total: Amount,
-    /// Who holds how much, by process id as the driver counts.
+    /// The memory of each process, by the process ids that the driver reports.
     pub processes: Vec<(u32, Amount)>,
 }
 
-/// The devices of this machine.
+/// The GPUs of this machine.
 pub(super) struct Gpus {
-    /// Until the driver answers, which may take seconds.
+    /// Set until NVIDIA's driver answers, which may take seconds.
     loading: Option<Receiver<Option<Nvidia>>>,
     nvidia: Option<Nvidia>,
 }
 
-/// NVIDIA's driver, as it can be asked.
+/// The way to query NVIDIA's driver.
 enum Nvidia {
     Library(Box<Library>),
     Program(Smi),
@@ -54,19 +54,19 @@ impl Nvidia {
     }
 }
 
-/// Where AMD's driver shows its devices.
+/// The folder with the files of AMD's driver.
 const SYSFS: &str = "/sys/class";
 
 impl Gpus {
-    /// Begins to look for them.
+    /// Starts looking for a driver.
     pub fn find() -> Gpus {
         let (found, loading) = mpsc::channel();
-        // Nobody waits for it if it cannot be started.
+        // Without the thread `now` finds the channel closed and goes on without NVIDIA's driver.
         let _ = thread::Builder::new().name("nvml".to_owned()).spawn(move || drop(found.send(Nvidia::load())));
         Gpus { loading: Some(loading), nvidia: None }
     }
 
-    /// What they hold now; none where no driver is there, or not yet.
+    /// The current state of all GPUs; empty without a driver or before it has answered.
     pub fn now(&mut self) -> Vec<Gpu> {
         if let Some(loading) = &self.loading {
             match loading.try_recv() {

@@ -1,4 +1,4 @@
-//! NVIDIA's management library, which comes with the driver.
+//! NVIDIA's management library (NVML), which comes with the driver.
 
 use nvml_wrapper::Nvml;
 use nvml_wrapper::enums::device::UsedGpuMemory;
@@ -7,16 +7,16 @@ use nvml_wrapper::error::NvmlError;
 use super::Gpu;
 use crate::recorder::amount::Amount;
 
-/// The library, loaded.
+/// The loaded library.
 pub(super) struct Library(Nvml);
 
 impl Library {
-    /// `None` where there is no driver.
+    /// `None` without a driver.
     pub fn load() -> Option<Library> {
         Nvml::init().ok().map(Library)
     }
 
-    /// The devices; one that does not answer is left out.
+    /// The current state of the GPUs; one that does not answer is left out.
     pub fn now(&self) -> Vec<Gpu> {
         let count = self.0.device_count().unwrap_or_default();
         (0..count).filter_map(|index| self.device(index).ok()).collect()

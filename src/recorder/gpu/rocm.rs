@@ -1,4 +1,4 @@
-//! What AMD's driver shows of its devices as files: `amdgpu` (`mem_info_vram_used`) and `amdkfd` (`proc/PID/vram_ID`).
+//! AMD's GPUs, from the files of `amdgpu` (`mem_info_vram_used`) and `amdkfd` (`proc/PID/vram_ID`).
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use super::Gpu;
 use crate::recorder::amount::{Amount, counted};
 
-/// The devices below `sysfs`, in the order in which ROCm counts them.
+/// The current state of the GPUs below `sysfs`, in ROCm's order.
 pub(super) fn now(sysfs: &Path) -> Vec<Gpu> {
     let mut nodes = numbered(&sysfs.join("kfd/kfd/topology/nodes"));
     nodes.sort_unstable();
@@ -16,7 +16,7 @@ pub(super) fn now(sysfs: &Path) -> Vec<Gpu> {
 
 fn device(sysfs: &Path, node: u32) -> Option<Gpu> {
     let folder = sysfs.join(format!("kfd/kfd/topology/nodes/{node}"));
-    // A processor is a node too, with the number 0.
+    // CPUs are nodes as well, with the id 0.
     let id = amount(&folder.join("gpu_id")).filter(|id| *id > 0)?;
     let properties = fs::read_to_string(folder.join("properties")).ok()?;
     let minor = counted(&properties, "drm_render_minor")?;
@@ -37,7 +37,7 @@ fn amount(path: &Path) -> Option<u64> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// What in `folder` is called by a number.
+/// The entries of `folder` whose names are numbers.
 fn numbered(folder: &Path) -> Vec<u32> {
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
@@ -47,7 +47,7 @@ fn numbered(folder: &Path) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    /// No machine with such a device is at hand; the files are as `amdkfd` documents them.
+    /// The files are made up from the documentation of `amdkfd`; this was never run on such a device.
     #[test]
     fn reads_what_the_driver_shows() -> Result<(), Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;

@@ -1,4 +1,4 @@
-//! NVIDIA's own program, where its library cannot be loaded, as by a static binary: `nvidia-smi`, which repeats its answers
+//! `nvidia-smi`, for where NVIDIA's library cannot be loaded, as in a static binary. It repeats its answers by itself
 //! (`--query-gpu`, `--query-compute-apps`, `--loop-ms`; drivers 450–580).
 
 use std::collections::BTreeMap;
@@ -11,46 +11,46 @@ use std::time::{Duration, Instant};
 use super::Gpu;
 use crate::recorder::amount::Amount;
 
-/// What is asked of devices, and of processes on them. The answers are lines with commas, amounts in MiB.
+/// The queries for devices and for processes. Answers are lines of comma-separated values, amounts in MiB.
 const DEVICES: &str = "--query-gpu=index,uuid,name,memory.used,memory.total";
 const PROCESSES: &str = "--query-compute-apps=timestamp,gpu_uuid,pid,used_memory";
-/// Answers come as often as this, in milliseconds.
+/// The interval of answers in milliseconds.
 const EVERY: u64 = 1000;
-/// An older answer is none: where nothing runs nothing is said of processes, and the driver may hang.
+/// Older answers are ignored: where no process runs nothing is printed, and the driver may hang.
 const STALE: Duration = Duration::from_millis(3 * EVERY);
 
-/// The program, running; it ends with this.
+/// The running programs; dropping this ends them.
 pub(super) struct Smi {
-    said: Arc<Mutex<Said>>,
+    said: Arc<Mutex<Answers>>,
     running: Vec<Child>,
 }
 
-/// What it said last.
+/// Their latest answers.
 #[derive(Default)]
-struct Said {
-    /// Devices by their numbers, each with its name for itself, and when that was said.
+struct Answers {
+    /// Devices by index, each with its UUID and the time of the answer.
     devices: BTreeMap<u32, (String, Gpu, Instant)>,
-    /// Processes by the names of devices for themselves.
-    processes: BTreeMap<String, Held>,
+    /// Processes by the device's UUID.
+    processes: BTreeMap<String, DeviceUse>,
 }
 
-/// Who holds how much of a device, by the answer that names this time, and when that came.
-struct Held {
+/// The processes on a device according to the answer with the time stamp `time`, which arrived at `came`.
+struct DeviceUse {
     time: String,
     came: Instant,
     by: Vec<(u32, Amount)>,
 }
 
 impl Smi {
-    /// `None` where there is no such program.
+    /// `None` where the program cannot be started.
     pub fn start(program: &str) -> Option<Smi> {
         let mut smi = Smi { said: Arc::default(), running: Vec::new() };
-        smi.ask(program, DEVICES, Said::device)?;
-        smi.ask(program, PROCESSES, Said::process)?;
+        smi.ask(program, DEVICES, Answers::device)?;
+        smi.ask(program, PROCESSES, Answers::process)?;
         Some(smi)
     }
 
-    fn ask(&mut self, program: &str, what: &str, hear: fn(&mut Said, &[&str]) -> Option<()>) -> Option<()> {
+    fn ask(&mut self, program: &str, what: &str, hear: fn(&mut Answers, &[&str]) -> Option<()>) -> Option<()> {
         let mut asked = Command::new(program);
         asked.args([what, "--format=csv,noheader,nounits", &format!("--loop-ms={EVERY}")]);
         let mut child = asked.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
@@ -58,7 +58,7 @@ impl Smi {
         self.running.push(child);
         let said = Arc::clone(&self.said);
         let listen = move || {
-            // What is no answer is passed over.
+            // Lines that are no answer are ignored.
             for line in BufReader::new(answers).lines().map_while(Result::ok) {
                 let fields: Vec<&str> = line.split(',').map(str::trim).collect();
                 let _ = hear(&mut lock(&said), &fields);
@@ -67,7 +67,7 @@ impl Smi {
         thread::Builder::new().name("nvidia-smi".to_owned()).spawn(listen).ok().map(drop)
     }
 
-    /// The devices as they were said to be last.
+    /// The GPUs according to the latest answers.
     pub fn now(&self) -> Vec<Gpu> {
         let said = lock(&self.said);
         let of = |uuid: &String| {
@@ -83,13 +83,13 @@ impl Drop for Smi {
     fn drop(&mut self) {
         for child in &mut self.running {
             let _ = child.kill();
-            // Not waited for: one that hangs in the driver does not end.
+            // Not waited for: a process that hangs in the driver does not end.
             let _ = child.try_wait();
         }
     }
 }
 
-impl Said {
+impl Answers {
     fn device(&mut self, fields: &[&str]) -> Option<()> {
         let [index, uuid, name, used, total] = fields else { return None };
         let (index, used, total) = (index.parse().ok()?, mebibytes(used)?, mebibytes(total)?);
@@ -100,12 +100,12 @@ impl Said {
 
     fn process(&mut self, fields: &[&str]) -> Option<()> {
         let [time, uuid, pid, held_amount] = fields else { return None };
-        let new = || Held { time: (*time).to_owned(), came: Instant::now(), by: Vec::new() };
+        let new = || DeviceUse { time: (*time).to_owned(), came: Instant::now(), by: Vec::new() };
         let held = self.processes.entry((*uuid).to_owned()).or_insert_with(new);
         if held.time != *time {
             *held = new();
         }
-        // `[N/A]` in a container whose processes the driver does not know.
+        // The amount is `[N/A]` in a container whose processes the driver cannot see.
         held.by.push((pid.parse().ok()?, mebibytes(held_amount)?));
         Some(())
     }
@@ -116,7 +116,7 @@ fn mebibytes(text: &str) -> Option<Amount> {
     mebibytes.checked_mul(1 << 20).map(Amount)
 }
 
-fn lock(said: &Mutex<Said>) -> MutexGuard<'_, Said> {
+fn lock(said: &Mutex<Answers>) -> MutexGuard<'_, Answers> {
     said.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -128,7 +128,7 @@ mod tests {
 
     type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-    /// There is no device here: a script answers as the program does.
+    /// A script stands in for the program: tests need no GPU.
     #[test]
     fn hears_what_the_program_repeats() -> Outcome {
         let folder = tempfile::tempdir()?;
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_is_no_answer_is_passed_over() {
-        let mut said = Said::default();
+        let mut said = Answers::default();
         for line in [
             "",
             "No devices were found",

@@ -10,32 +10,32 @@ use super::{TokenError, Visitor};
 use crate::durable;
 use crate::history::now;
 
-/// A file that is longer takes the place of the one before it.
+/// A file that grew beyond this many bytes becomes `audit.old.jsonl`, in place of the older one.
 const LONGEST: u64 = 16 << 20;
 
-/// Somebody did something.
+/// One action of one visitor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Entry {
     /// When, RFC 3339.
     pub time: String,
-    /// Who: the name of a token or a person.
+    /// Who: the name of a token or a person; `-` where nobody gave one.
     pub who: String,
-    /// From where.
+    /// The IP address that the request came from.
     pub address: String,
-    /// What they did.
+    /// What was done: `resolve`.
     pub what: String,
-    /// To what.
+    /// The object that it was done to: an incident's id, a query's name.
     pub whom: String,
 }
 
-/// Who did what: a line of JSON each, in a file that only grows, and the one before it.
+/// The audit log: one line of JSON per action, in a file that is only appended to, and its predecessor.
 pub struct Audit {
     path: PathBuf,
     file: Mutex<File>,
 }
 
 impl Audit {
-    /// The one in `folder`.
+    /// Opens the log in `folder` for appending.
     pub fn open(folder: &Path) -> Result<Audit, TokenError> {
         let path = folder.join("audit.jsonl");
         let opened = durable::make_folder(folder).and_then(|()| append(&path));
@@ -43,7 +43,7 @@ impl Audit {
         Ok(Audit { path, file: Mutex::new(file) })
     }
 
-    /// Writes down that `visitor` did `what` to `whom`. What cannot be written is told in the log of the server: it stops nobody.
+    /// Records that `visitor` did `what` to `whom`. A failure to write is logged and does not stop the action.
     pub fn write(&self, visitor: &Visitor, what: &str, whom: &str) {
         let entry = Entry {
             time: now(),
@@ -68,13 +68,13 @@ impl Audit {
         file.write_all(&line)
     }
 
-    /// The last `most`, the newest first.
+    /// The newest `most` entries, the newest first.
     pub fn last(&self, most: usize) -> io::Result<Vec<Entry>> {
         let mut entries = std::collections::VecDeque::new();
         for path in [self.path.with_extension("old.jsonl"), self.path.clone()] {
             let Ok(file) = File::open(path) else { continue };
             for line in BufReader::new(file).lines() {
-                // A line that was cut off by a crash is none.
+                // A line that a crash cut off does not parse and is skipped.
                 entries.extend(serde_json::from_str::<Entry>(&line?).ok());
                 if entries.len() > most {
                     entries.pop_front();

@@ -1,8 +1,8 @@
 //! Who may do what.
 //!
-//! In go a request's headers and where it comes from; out comes a [`Visitor`] with a [`Scope`], or a refusal. Programs bring a token,
-//! people a session's cookie, and a trusted proxy may name a person. Nobody writes without a name. What a browser sends because another
-//! page told it to is refused before anything is read of it.
+//! In: the headers of a request and the address it comes from. Out: a [`Visitor`] with a [`Scope`], or a refusal.
+//! Programs send a token, people the cookie of a session, and a trusted proxy may name a person. Without a name nobody
+//! writes. A request that another site made a browser send is refused before its body is read.
 
 mod audit;
 mod origin;
@@ -25,25 +25,25 @@ pub use rate::Rates;
 pub use session::{COOKIE, LIFETIME, Session, Sessions};
 pub use token::{Token, TokenError, Tokens};
 
-/// Where tokens, sessions and the audit log lie in the home folder.
+/// The subfolder of the home folder that holds tokens, sessions and the audit log.
 const FOLDER: &str = "server";
-/// Wrong tokens that one address may try in a minute.
+/// How many wrong tokens one address may try per minute.
 const TRIES: u32 = 10;
 
-/// What somebody may do; each may all that those before it may.
+/// What a visitor may do. Each scope includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// Look.
+    /// Look at everything but administration.
     Read,
-    /// Bring logs and incidents, say what was tried.
+    /// Upload logs, hand over incidents, record outcomes.
     Write,
-    /// Take everything with one, see who did what.
+    /// Export the whole history, read the audit log.
     Admin,
 }
 
 impl Scope {
-    /// The word for it.
+    /// The scope as tokens and settings spell it.
     pub fn as_str(self) -> &'static str {
         match self {
             Scope::Read => "read",
@@ -63,46 +63,47 @@ impl std::str::FromStr for Scope {
     }
 }
 
-/// Whoever asks.
+/// The sender of a request.
 #[derive(Debug, Clone)]
 pub struct Visitor {
-    /// The token's name, or the person's; absent where nobody says.
+    /// The name of the token or the person; absent for an anonymous visitor.
     pub name: Option<String>,
-    /// What they may do; absent where that is nothing.
+    /// What the visitor may do; absent for nothing.
     pub scope: Option<Scope>,
-    /// Where the request comes from.
+    /// The client's address.
     pub address: IpAddr,
-    /// The session, where it is one.
+    /// The session that the request belongs to, if any.
     pub session: Option<Session>,
-    /// Whose requests are counted together.
+    /// The key of the rate limit: visitors with one key share it.
     key: String,
-    /// Whether a browser sends what they are known by with whatever another page makes it send.
+    /// Whether the browser attaches the credentials by itself, also to requests that another site triggers.
     is_ambient: bool,
 }
 
 impl Visitor {
-    /// Whether they may do what takes `need`.
+    /// Whether the visitor has at least the scope `need`.
     pub fn may(&self, need: Scope) -> bool {
         self.scope.is_some_and(|scope| scope >= need)
     }
 
-    /// What a form of theirs must carry; empty where there is no session.
+    /// The CSRF token for the visitor's forms; empty without a session.
     pub fn csrf(&self) -> &str {
         self.session.as_ref().map_or("", |session| &session.csrf)
     }
 
-    /// Whether what they send must carry what their session was given: a browser tells who they are by itself.
-    pub fn must_carry(&self, method: &Method) -> bool {
+    /// Whether a request of `method` must carry the CSRF token: it changes something, and the browser attached the
+    /// credentials by itself.
+    pub fn needs_csrf_token(&self, method: &Method) -> bool {
         self.is_ambient && !is_safe(method)
     }
 
-    /// Whether `carried` is what their session was given.
-    pub fn gave(&self, carried: &str) -> bool {
+    /// Whether `carried` is the CSRF token of the visitor's session.
+    pub fn matches_csrf_token(&self, carried: &str) -> bool {
         !self.csrf().is_empty() && secret::is_same(self.csrf().as_bytes(), carried.as_bytes())
     }
 }
 
-/// Who may do what here.
+/// Authentication, rate limits and the audit log.
 pub struct Access {
     pub tokens: Tokens,
     pub sessions: Sessions,
@@ -115,7 +116,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// What lies in `home`.
+    /// Opens tokens, sessions and the audit log in `home`.
     pub fn open(home: &Path, config: &Config) -> Result<Access, TokenError> {
         let folder = home.join(FOLDER);
         Ok(Access {
@@ -130,7 +131,7 @@ impl Access {
         })
     }
 
-    /// Whoever sends `headers` from `address`.
+    /// Identifies the sender of a request with `headers` from `address`.
     pub fn visitor(&self, headers: &HeaderMap, address: IpAddr) -> Result<Visitor, Problem> {
         let of = |name: Option<String>, scope, session: Option<Session>, key: String, is_ambient| Visitor {
             name,
@@ -145,7 +146,7 @@ impl Access {
             return Ok(of(Some(token.name), Some(token.scope), None, token.id, false));
         }
         if let Some(session) = cookie(headers, COOKIE).and_then(|cookie| self.sessions.find(cookie)) {
-            // Whoever takes a token back ends what it began.
+            // Revoking a token ends the sessions that were begun with it.
             if let Some(token) = self.tokens.find(&session.token) {
                 let name = Some(session.name.clone());
                 return Ok(of(name, Some(token.scope), Some(session), token.id, true));
@@ -161,14 +162,14 @@ impl Access {
         Ok(of(None, scope, None, address.to_string(), false))
     }
 
-    /// Begins a session for who presents a token from `address`; the value of its cookie.
+    /// Begins a session for the token `presented` from `address`; returns the value of the session's cookie.
     pub fn sign_in(&self, presented: &str, address: IpAddr) -> Result<String, Problem> {
         let token = self.token(presented.trim(), address)?;
         self.sessions.begin(&token).map_err(|error| Problem::internal(&error))
     }
 
-    /// The token that is presented from `address`. Whoever tried many wrong ones there tries no more; who has one that was seen lately
-    /// is none of them.
+    /// The token that was presented from `address`. After too many wrong tokens an address may only present tokens that
+    /// were verified recently.
     fn token(&self, presented: &str, address: IpAddr) -> Result<Token, Problem> {
         let address = address.to_string();
         self.tokens.check(presented, || !self.failures.is_spent(&address)).ok_or_else(|| {
@@ -179,13 +180,14 @@ impl Access {
         })
     }
 
-    /// Ends the session that `headers` name, where they name one.
+    /// Ends the session whose cookie is in `headers`, if there is one.
     pub fn sign_out(&self, headers: &HeaderMap) -> Result<(), Problem> {
         let Some(value) = cookie(headers, COOKIE) else { return Ok(()) };
         self.sessions.end(value).map_err(|error| Problem::internal(&error))
     }
 
-    /// Whether `visitor` may send a request of `method` that takes `need`; `None` is open to everybody.
+    /// Checks that `visitor` may send a request of `method` to a route that needs the scope `need`; `None` is open to
+    /// everybody.
     pub fn admit(
         &self,
         visitor: &Visitor,
@@ -209,14 +211,14 @@ impl Access {
     }
 }
 
-/// Whom `header` names: one person, or nobody.
+/// The one person that `header` names. A repeated header names nobody: one of the values may be forged.
 fn named<'h>(headers: &'h HeaderMap, header: &str) -> Option<&'h str> {
     let mut values = headers.get_all(header).iter();
     let (Some(only), None) = (values.next(), values.next()) else { return None };
     only.to_str().ok().map(str::trim).filter(|name| !name.is_empty())
 }
 
-/// Whether a request of `method` changes nothing.
+/// Whether `method` changes nothing.
 fn is_safe(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
 }

@@ -2,8 +2,9 @@ use axum::http::{HeaderMap, header};
 
 use crate::server::problem::Problem;
 
-/// Whether a browser sent this for a page of ours, by what it says of itself: <https://www.w3.org/TR/fetch-metadata/>. What is no browser
-/// says nothing.
+/// Refuses what a browser sends for another site's page, going by the fetch metadata
+/// (<https://www.w3.org/TR/fetch-metadata/>) and the `Origin` header. Programs other than browsers send neither and
+/// pass.
 pub fn check(headers: &HeaderMap, public: Option<&str>) -> Result<(), Problem> {
     let word = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let refused = || Problem::forbidden("another site's page sent this request");
@@ -13,7 +14,7 @@ pub fn check(headers: &HeaderMap, public: Option<&str>) -> Result<(), Problem> {
     let host = word(header::HOST.as_str()).unwrap_or_default();
     match word(header::ORIGIN.as_str()) {
         Some(origin) => match origin.split_once("://") {
-            // A proxy may call us by another name than people do.
+            // A proxy may address the server by another name than people do, so the public name counts as well.
             Some((_, authority))
                 if [Some(host), public].iter().flatten().any(|known| authority.eq_ignore_ascii_case(known)) =>
             {

@@ -2,12 +2,13 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// More keys are not remembered: those that were quiet longest are forgotten.
+/// At most this many keys are remembered. Beyond it those with a full bucket are forgotten, and all of them if that
+/// frees none.
 const KEYS: usize = 10_000;
-/// As many seconds' worth may come at once.
+/// A bucket holds this many seconds' worth of requests.
 const BURST: f64 = 4.0;
 
-/// How often each key may do something: a bucket that fills steadily.
+/// A rate limit per key: token buckets that refill steadily.
 pub struct Rates {
     per_second: f64,
     most: f64,
@@ -20,19 +21,19 @@ struct Bucket {
 }
 
 impl Rates {
-    /// So many in a second, on average.
+    /// `number` per second on average, and short bursts.
     pub fn per_second(number: u32) -> Rates {
         let per_second = f64::from(number.max(1));
         Rates { per_second, most: per_second * BURST, buckets: Mutex::default() }
     }
 
-    /// So many in a minute, all at once if need be.
+    /// `number` per minute, which may all come at once.
     pub fn per_minute(number: u32) -> Rates {
         let number = f64::from(number.max(1));
         Rates { per_second: number / 60.0, most: number, buckets: Mutex::default() }
     }
 
-    /// Takes one of what `key` has left; whether there was one.
+    /// Takes one from the bucket of `key`; false if it is empty.
     pub fn take(&self, key: &str) -> bool {
         self.with(key, |bucket| {
             let is_there = bucket.left >= 1.0;
@@ -41,7 +42,7 @@ impl Rates {
         })
     }
 
-    /// Whether `key` has none left.
+    /// Whether the bucket of `key` is empty.
     pub fn is_spent(&self, key: &str) -> bool {
         self.with(key, |bucket| bucket.left < 1.0)
     }
@@ -50,7 +51,7 @@ impl Rates {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         if buckets.len() >= KEYS && !buckets.contains_key(key) {
-            // Whoever was quiet for so long has a full bucket anyway.
+            // A key that was idle this long has a full bucket anyway.
             let full = Duration::from_secs_f64(self.most / self.per_second);
             buckets.retain(|_, bucket| now.duration_since(bucket.at) < full);
             if buckets.len() >= KEYS {

@@ -1,22 +1,23 @@
-//! Random words, and how they are compared.
+//! Secrets: random hexadecimal words, their digests, and a comparison in constant time.
 
 use sha2::{Digest, Sha256};
 
 use crate::hexadecimal::hexadecimal;
 
-/// Random bytes of which nobody guesses any, as hexadecimal digits; two a byte. An error where the system has none to give.
+/// `bytes` random bytes that cannot be guessed, as twice as many hexadecimal digits. Fails where the system has no
+/// randomness.
 pub fn random(bytes: usize) -> std::io::Result<String> {
     let mut drawn = vec![0; bytes];
     getrandom::fill(&mut drawn).map_err(|error| std::io::Error::other(error.to_string()))?;
     Ok(hexadecimal(&drawn))
 }
 
-/// What stands for `secret` where it is looked up.
+/// The digest under which `secret` is stored and looked up.
 pub fn digest(secret: &str) -> String {
     hexadecimal(&Sha256::digest(secret))
 }
 
-/// Whether both are the same, in a time that tells nothing of where they differ.
+/// Whether `a` and `b` are equal, in a time that does not depend on where they differ.
 pub fn is_same(a: &[u8], b: &[u8]) -> bool {
     let differing = a.iter().zip(b).fold(0, |differing, (a, b)| differing | (a ^ b));
     a.len() == b.len() && std::hint::black_box(differing) == 0

@@ -9,45 +9,45 @@ use super::Token;
 use super::secret;
 use crate::durable;
 
-/// The cookie's name.
+/// The name of the session's cookie.
 pub const COOKIE: &str = "oomdoc_session";
-/// Seconds: people sign in once a month.
+/// How long a session lasts, in seconds: a month.
 pub const LIFETIME: i64 = 30 * 86_400;
-/// More sessions are not kept: the oldest ends.
+/// At most this many sessions are kept; beyond it the oldest ends.
 const MOST: usize = 4096;
 
-/// A person who signed in with a token.
+/// A session that a person began with a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     /// The token's id.
     pub token: String,
-    /// What the token is called.
+    /// The token's name.
     pub name: String,
-    /// What their forms must carry.
+    /// The CSRF token that the session's forms must carry.
     pub csrf: String,
     /// When it ends, in seconds since 1970.
     pub ends: i64,
 }
 
-/// All sessions, by the digest of their cookies; in a file, so that a restart signs nobody out.
+/// All sessions, by the digest of their cookies. They are kept in a file, so that a restart signs nobody out.
 pub struct Sessions {
     path: PathBuf,
-    /// Of this start alone: what people whom a proxy names must carry.
-    people: String,
+    /// Seed of the CSRF tokens of people that a proxy names; drawn anew at each start.
+    proxy_seed: String,
     all: Mutex<HashMap<String, Session>>,
 }
 
 impl Sessions {
-    /// Those in `folder`; none where they cannot be read.
+    /// Reads the sessions in `folder`; starts with none where the file cannot be read.
     pub fn open(folder: &Path) -> Sessions {
         let path = folder.join("sessions.json");
         let kept = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        // Without random words nobody whom a proxy names gets a form through.
-        let people = secret::random(32).unwrap_or_default();
-        Sessions { path, people, all: Mutex::new(kept.unwrap_or_default()) }
+        // Without randomness the seed stays empty, and no form of a person that a proxy names is accepted.
+        let proxy_seed = secret::random(32).unwrap_or_default();
+        Sessions { path, proxy_seed, all: Mutex::new(kept.unwrap_or_default()) }
     }
 
-    /// Begins one for who brought `token`; the cookie's value.
+    /// Begins a session for the holder of `token`; returns the cookie's value.
     pub fn begin(&self, token: &Token) -> io::Result<String> {
         let (cookie, csrf) = (secret::random(32)?, secret::random(16)?);
         let ends = seconds() + LIFETIME;
@@ -64,18 +64,21 @@ impl Sessions {
         Ok(cookie)
     }
 
-    /// The one whose cookie this is.
+    /// The unexpired session of a cookie.
     pub fn find(&self, cookie: &str) -> Option<Session> {
         self.all().get(&secret::digest(cookie)).filter(|session| session.ends > seconds()).cloned()
     }
 
-    /// What stands for a session of somebody whom a trusted proxy names.
+    /// The session of a person that a trusted proxy names; it is not stored.
     pub fn of_person(&self, name: &str) -> Session {
-        let csrf = secret::digest(&format!("{}\n{name}", self.people));
+        let csrf = match self.proxy_seed.as_str() {
+            "" => String::new(),
+            seed => secret::digest(&format!("{seed}\n{name}")),
+        };
         Session { token: String::new(), name: name.to_owned(), csrf, ends: i64::MAX }
     }
 
-    /// Ends the one whose cookie this is.
+    /// Ends the session of a cookie.
     pub fn end(&self, cookie: &str) -> io::Result<()> {
         let mut all = self.all();
         all.remove(&secret::digest(cookie));
@@ -118,5 +121,11 @@ mod tests {
         again.end(&cookie)?;
         assert_eq!((again.find(&cookie), Sessions::open(folder.path()).find(&cookie)), (None, None));
         Ok(())
+    }
+
+    #[test]
+    fn without_randomness_a_proxys_people_have_no_token_that_can_be_guessed() {
+        let sessions = Sessions { path: PathBuf::new(), proxy_seed: String::new(), all: Mutex::default() };
+        assert_eq!(sessions.of_person("ada").csrf, "");
     }
 }

@@ -14,30 +14,30 @@ use super::{FOLDER, Scope, secret};
 use crate::durable;
 use crate::history::now;
 
-/// With this word tokens begin, so that people and programs that look for secrets know them.
+/// The first part of every token, by which people and secret scanners recognize one.
 const PREFIX: &str = "oomdoc";
 const ID_BYTES: usize = 6;
 const SECRET_BYTES: usize = 32;
 const SALT_BYTES: usize = 16;
-/// More tokens that were checked are not remembered.
+/// At most this many verified tokens are remembered.
 const REMEMBERED: usize = 1024;
 
-/// Why a token was not made, listed or taken back. [`TokenError::advice`] says what to do.
+/// Why a token was not created, listed or revoked. [`TokenError::advice`] says what to do.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// A file of tokens.
+    /// A file or folder of tokens cannot be read or written.
     #[error("{}: {error}", .path.display())]
     File {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
     /// There is no such token.
     #[error("there is no token `{0}`")]
     Unknown(String),
-    /// It could not be hashed.
+    /// The secret could not be hashed.
     #[error("the token could not be hashed: {0}")]
     Hash(String),
 }
@@ -53,24 +53,24 @@ impl TokenError {
     }
 }
 
-/// A token, without what must be brought to use it.
+/// A token, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Token {
-    /// Tells it from others.
+    /// Identifies the token.
     pub id: String,
-    /// Whose it is, or what for.
+    /// Whose it is, or what it is for.
     pub name: String,
-    /// What it allows.
+    /// What its bearer may do.
     pub scope: Scope,
-    /// When it was made, RFC 3339.
+    /// When it was created, RFC 3339.
     pub created: String,
-    /// When it stops to hold, RFC 3339; absent where never.
+    /// When it expires, RFC 3339; absent for never.
     pub expires: Option<String>,
 }
 
 impl Token {
     fn holds(&self) -> bool {
-        // Both are of one form, so that their order is that of time.
+        // Both times are written in one format, so their textual order is their order in time.
         self.expires.as_ref().is_none_or(|expires| *expires > now())
     }
 }
@@ -79,26 +79,27 @@ impl Token {
 struct Stored {
     #[serde(flatten)]
     token: Token,
-    /// Argon2id, as PHC writes it.
+    /// The Argon2id hash of the secret, in PHC format.
     hash: String,
 }
 
-/// All tokens: a file each, so that the command line makes and takes them back whether a server runs or not.
+/// All tokens, one file each, so that the command line can create and revoke them while a server runs.
 pub struct Tokens {
     folder: PathBuf,
-    /// Digests of secrets that were right, with their token and the time of its file: hashing takes long on purpose.
+    /// Tokens that were verified, so that a request need not wait for Argon2: the digest of the secret, the token's id
+    /// and the modification time of its file.
     checked: Mutex<HashMap<String, (String, SystemTime)>>,
 }
 
 impl Tokens {
-    /// Those in `home`.
+    /// Opens the folder of tokens in `home`, creating it if need be.
     pub fn open(home: &Path) -> Result<Tokens, TokenError> {
         let folder = home.join(FOLDER).join("tokens");
         durable::make_folder(&folder).map_err(|error| TokenError::File { path: folder.clone(), error })?;
         Ok(Tokens { folder, checked: Mutex::default() })
     }
 
-    /// Makes one; what must be brought to use it is shown once and kept nowhere.
+    /// Creates a token; returns it and the string that its bearer must send. The string is stored nowhere.
     pub fn create(&self, name: &str, scope: Scope, expires: Option<String>) -> Result<(Token, String), TokenError> {
         let drawn = |bytes| secret::random(bytes).map_err(|error| TokenError::File { path: "random".into(), error });
         let (id, secret, salt) = (drawn(ID_BYTES)?, drawn(SECRET_BYTES)?, drawn(SALT_BYTES)?);
@@ -113,7 +114,7 @@ impl Tokens {
         Ok((token, format!("{PREFIX}_{id}_{secret}")))
     }
 
-    /// All of them, those that no longer hold included; the oldest first.
+    /// All tokens, expired ones included, the oldest first.
     pub fn list(&self) -> Result<Vec<Token>, TokenError> {
         let failed = |error| TokenError::File { path: self.folder.clone(), error };
         let mut found = Vec::new();
@@ -126,7 +127,7 @@ impl Tokens {
         Ok(found)
     }
 
-    /// Takes back the one that is called `word`, by its id or, if there is only one, by its name.
+    /// Revokes the token whose id is `word`, or whose name is, if no other has that name.
     pub fn revoke(&self, word: &str) -> Result<Token, TokenError> {
         let all = self.list()?;
         let mut named = all.iter().filter(|token| token.id == word || token.name == word);
@@ -140,7 +141,8 @@ impl Tokens {
         }
     }
 
-    /// The token that `presented` is, if it holds. One that was not seen lately is checked only if that `may` be: it takes long.
+    /// The unexpired token that `presented` is. Verifying one that was not seen recently takes long on purpose and
+    /// happens only if `may` allows it.
     pub fn check(&self, presented: &str, may: impl FnOnce() -> bool) -> Option<Token> {
         let (id, secret) = presented.strip_prefix(PREFIX)?.strip_prefix('_')?.split_once('_')?;
         let (stored, changed) = self.read(id)?;
@@ -164,13 +166,13 @@ impl Tokens {
         Some(stored.token).filter(Token::holds)
     }
 
-    /// The token `id`, if it holds.
+    /// The unexpired token with the id `id`.
     pub fn find(&self, id: &str) -> Option<Token> {
         self.read(id).map(|(stored, _)| stored.token).filter(Token::holds)
     }
 
     fn read(&self, id: &str) -> Option<(Stored, SystemTime)> {
-        // It comes from a request, and names a file.
+        // The id comes from a request and becomes part of a path.
         if id.len() != 2 * ID_BYTES || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
         }

@@ -9,36 +9,39 @@ use crate::server::access::{Entry, Scope, Token, Visitor};
 use crate::server::problem::Problem;
 use crate::server::state::Server;
 
-/// Entries of the audit log, unless told, and at most.
+/// Entries of the audit log that are returned by default, and at most.
 const SOME: usize = 100;
 const MOST: usize = 10_000;
 
-/// Whoever asks.
+/// The sender of the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Me {
-    /// What the token is called; absent where nobody says.
+    /// The token's name; absent for an anonymous visitor.
     name: Option<String>,
-    /// What they may do.
+    /// What the sender may do.
     scope: Option<Scope>,
-    /// Of the server.
+    /// The server's version.
     version: &'static str,
 }
 
-/// How many.
+/// How many entries of the audit log to return.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Last {
-    /// As many; 100 unless told.
+pub struct AuditQuery {
+    /// At most this many; 100 by default.
     pub limit: Option<usize>,
 }
 
-/// Says who asks.
+/// Says who the sender is.
 pub async fn me(Extension(visitor): Extension<Visitor>) -> Json<Me> {
     Json(Me { name: visitor.name, scope: visitor.scope, version: env!("CARGO_PKG_VERSION") })
 }
 
-/// Who did what, the newest first.
-pub async fn audit(State(server): State<Arc<Server>>, Query(last): Query<Last>) -> Result<Json<Vec<Entry>>, Problem> {
+/// The audit log, the newest entry first.
+pub async fn audit(
+    State(server): State<Arc<Server>>,
+    Query(last): Query<AuditQuery>,
+) -> Result<Json<Vec<Entry>>, Problem> {
     let most = last.limit.unwrap_or(SOME).min(MOST);
     let read = tokio::task::spawn_blocking(move || server.access.audit.last(most));
     let entries = read.await.map_err(|error| Problem::internal(&error))?;

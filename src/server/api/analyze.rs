@@ -22,52 +22,52 @@ use crate::server::state::Server;
 use crate::watch::Watch;
 use crate::{Error, report};
 
-/// As long a log waits for others to be read.
+/// How long a log waits for a free analysis slot.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A name has no more letters.
+/// The longest file name in bytes.
 const LONGEST_NAME: usize = 200;
 
-/// What is asked for with a log.
+/// Parameters of an analysis.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Asked {
-    /// What the log is called: `job.log`.
+pub struct AnalyzeQuery {
+    /// The log's file name: `job.log`.
     pub name: Option<String>,
-    /// The language of what is said.
+    /// The language of the report.
     pub language: Option<Language>,
-    /// Whether the incident is kept; it is, unless told.
+    /// Whether to keep the incident; true by default.
     pub keep: Option<bool>,
-    /// How the answer is written: JSON, unless told.
+    /// The format of the answer; JSON by default.
     pub format: Format,
 }
 
-/// How an answer is written.
+/// The format of a report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
-    /// Everything, for programs.
+    /// The whole report, for programs.
     #[default]
     Json,
-    /// For comments and chat.
+    /// For comments and chats.
     Markdown,
-    /// One page that stands alone.
+    /// A page in one file.
     Html,
 }
 
-/// What came of a log.
+/// The result of an analysis.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Analyzed {
-    /// A report for each job that the log is of, its secrets masked.
+    /// One report per job that the log belongs to, with secrets masked.
     pub reports: Vec<Report>,
     /// The ids of the incidents that were kept.
     pub kept: Vec<String>,
 }
 
-/// Reads the body while it arrives.
+/// Analyses the request's body while it arrives.
 pub async fn analyze(
     State(server): State<Arc<Server>>,
     Extension(visitor): Extension<Visitor>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<AnalyzeQuery>,
     body: Body,
 ) -> Result<Response, Problem> {
     let name = name(asked.name.as_deref())?;
@@ -86,7 +86,7 @@ pub async fn analyze(
             (kind, report::markdown_of_jobs(&sent, language)).into_response()
         }
         Format::Html => {
-            // It has its own policy, and is no page of ours: whoever asks for it keeps it as a file.
+            // The report's policy is its own and it is no page of this server, so it is sent as a download.
             let kind = [
                 (header::CONTENT_TYPE, "text/html; charset=utf-8"),
                 (header::CONTENT_DISPOSITION, "attachment; filename=\"oomdoc-report.html\""),
@@ -96,7 +96,7 @@ pub async fn analyze(
     })
 }
 
-/// Ends a reading when it is dropped, unless that is done.
+/// Stops an analysis when dropped, unless `done` was called.
 struct StopUnlessDone(Option<Arc<Watch>>);
 
 impl StopUnlessDone {
@@ -118,7 +118,7 @@ impl Drop for StopUnlessDone {
 }
 
 impl Server {
-    /// Analyses `body`, which is called `name`, while it arrives; verbatim reports of all jobs that it is of.
+    /// Analyses `body` under the file name `name` while it arrives; returns the unmasked reports, one per job.
     pub(in crate::server) async fn read(
         self: &Arc<Server>,
         body: Body,
@@ -129,7 +129,7 @@ impl Server {
         self.read_files(body.into_data_stream(), vec![(name, u64::MAX)], language, watch).await
     }
 
-    /// [`Server::read`] of several files, of so many bytes each, that stand one behind the other in `pieces`.
+    /// [`Server::read`] for several files of the given names and sizes that follow one another in `pieces`.
     pub(in crate::server) async fn read_files<E: Display>(
         self: &Arc<Server>,
         pieces: impl Stream<Item = Result<Bytes, E>>,
@@ -153,7 +153,8 @@ impl Server {
                 error => Problem::internal(&error),
             })
         });
-        // Whoever goes away drops this: what nobody waits for is not read on.
+        // If the client disconnects, this future is dropped, and with it the guard: nobody waits for the analysis any
+        // more.
         let stop = StopUnlessDone(Some(stop));
         let (arrived, reports) = tokio::join!(
             async {
@@ -177,13 +178,13 @@ impl Server {
         }
     }
 
-    /// Keeps the incidents of `reports`, masked; their ids.
+    /// Keeps the incidents of `reports`, masked; returns their ids.
     pub(in crate::server) async fn keep(&self, reports: &[Report], visitor: &Visitor) -> Result<Vec<String>, Problem> {
         let mut kept = Vec::new();
         for report in reports {
             let Some(record) = Record::of(report, &self.redactor)? else { continue };
             let id = record.incident.id.clone();
-            // First: whoever goes away now has it kept all the same.
+            // Audited first: if the client disconnects now, the keeper still adds the record.
             self.audit(visitor, "analyze", &id);
             self.keeper.add(record).await?;
             self.metrics.incidents.inc();
@@ -193,7 +194,7 @@ impl Server {
     }
 }
 
-/// What a log is called: a file's name, and no way to another one.
+/// The file name of a log: the last component of `told`, so that it cannot point to another folder.
 pub(in crate::server) fn name(told: Option<&str>) -> Result<String, Problem> {
     let Some(told) = told.filter(|told| !told.is_empty()) else { return Ok("job.log".to_owned()) };
     let name = Path::new(told).file_name().and_then(|name| name.to_str()).unwrap_or_default();

@@ -12,40 +12,40 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 
 use crate::history::{Export, Format, HistoryError, IndexName, Mark};
-use crate::remote::NEXT;
+use crate::remote::NEXT_HEADER;
 use crate::server::access::Visitor;
 use crate::server::problem::Problem;
 use crate::server::state::Server;
 
-/// Bytes that are sent at once.
+/// Bytes per chunk of the response.
 const PIECE: usize = 64 << 10;
-/// Pieces that wait to be sent.
+/// Chunks that may wait to be sent.
 const AHEAD: usize = 8;
 
-/// What is exported.
+/// Parameters of an export.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Asked {
-    /// What lines are like.
+pub struct ExportQuery {
+    /// The format of the lines.
     pub format: Lines,
-    /// The index that documents are for; `oomdoc-incidents` unless told.
+    /// The name of the index in bulk documents; `oomdoc-incidents` by default.
     pub index: Option<String>,
-    /// Only what changed after an export: what its header `oomdoc-next` said. All, unless told.
+    /// Only what changed since an earlier export, as its header `oomdoc-next` said; everything by default.
     pub since: Option<String>,
 }
 
-/// What lines are like.
+/// The format of an export's lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Lines {
-    /// Incidents and outcomes whole, as an import takes them.
+    /// Whole incidents and outcomes, as an import reads them.
     #[default]
     Jsonl,
-    /// Flat documents, as `_bulk` of OpenSearch and Elasticsearch takes them.
+    /// Flat documents, as `_bulk` of OpenSearch and Elasticsearch reads them.
     Bulk,
 }
 
-impl Asked {
+impl ExportQuery {
     fn read(&self) -> Result<Export, HistoryError> {
         let index: Option<IndexName> = self.index.as_deref().map(str::parse).transpose()?;
         let format = match self.format {
@@ -56,11 +56,11 @@ impl Asked {
     }
 }
 
-/// Sends what is asked for, while it is read beside the keeper: nobody waits for it.
+/// Streams the export. It is read from a snapshot of the store, so the keeper does not wait for it.
 pub async fn export(
     State(server): State<Arc<Server>>,
     Extension(visitor): Extension<Visitor>,
-    Asking(asked): Asking<Asked>,
+    Asking(asked): Asking<ExportQuery>,
 ) -> Result<Response, Problem> {
     let export = asked.read()?;
     server.audit(&visitor, "export", asked.since.as_deref().unwrap_or("all"));
@@ -76,16 +76,16 @@ pub async fn export(
             .and_then(|_| pieces.flush().map_err(|error| HistoryError::File { path: "export".into(), error }));
         if let Err(error) = done {
             tracing::warn!(%error, "an export ended early");
-            // The client is told that it is not whole.
+            // Aborts the response, so that the client knows that the export is incomplete.
             let _ = pieces.send.blocking_send(Err(io::Error::other("the export ended early")));
         }
     });
     let pieces = stream::unfold(receive, |mut receive| async { receive.recv().await.map(|piece| (piece, receive)) });
-    let headers = [(header::CONTENT_TYPE.as_str(), super::LINES), (NEXT, &*next)];
+    let headers = [(header::CONTENT_TYPE.as_str(), super::LINES), (NEXT_HEADER, &*next)];
     Ok((headers, Body::from_stream(pieces)).into_response())
 }
 
-/// Writes into a channel.
+/// A writer that sends chunks into a channel.
 struct Pieces {
     send: mpsc::Sender<io::Result<Bytes>>,
     piece: Vec<u8>,

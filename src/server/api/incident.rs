@@ -10,81 +10,81 @@ use crate::server::access::Visitor;
 use crate::server::problem::Problem;
 use crate::server::state::Server;
 
-/// Incidents that are told to be alike.
+/// Similar incidents that are returned by default, and at most.
 const ALIKE: usize = 10;
 const MOST_ALIKE: usize = 100;
-/// A text has no more letters.
+/// The longest text in characters.
 const LONGEST: usize = 2000;
 
-/// An incident, and what was tried after it.
+/// An incident with its outcomes.
 #[derive(Debug, Serialize)]
-pub struct Shown {
+pub struct IncidentDetails {
     #[serde(flatten)]
     pub record: Record,
     pub outcomes: Vec<Outcome>,
 }
 
-/// How many.
+/// How many similar incidents to return.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Alike {
-    /// As many; 10 unless told, 100 at most.
+pub struct SimilarQuery {
+    /// At most this many; 10 by default, 100 at most.
     pub limit: Option<usize>,
 }
 
-/// What was tried: a patch of the report by its number, another knob, or anything else in words.
+/// What was tried after an incident: exactly one of `patch`, `knob` and `did`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tried {
-    /// A patch by its number in the report, from 1.
+    /// The number of one of the report's patches, from 1.
     pub patch: Option<usize>,
-    /// Any other change: `--zero_stage=3`.
+    /// Another setting: `--zero_stage=3`.
     pub knob: Option<String>,
     /// Anything else, in words.
     pub did: Option<String>,
     /// Whether it solved the problem.
     pub worked: bool,
-    /// What else there is to say.
+    /// A remark.
     pub note: Option<String>,
-    /// Where more is said.
+    /// A link to more about it.
     pub link: Option<String>,
 }
 
-/// Something to write down.
+/// A note on an incident.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Noted {
-    /// The words.
+    /// Its text.
     #[serde(default)]
     pub text: String,
-    /// Where more is said.
+    /// A link to more about it.
     pub link: Option<String>,
 }
 
-/// Shows an incident.
-pub async fn show(State(server): State<Arc<Server>>, Path(id): Path<String>) -> Result<Json<Shown>, Problem> {
+/// The incident with its outcomes.
+pub async fn show(State(server): State<Arc<Server>>, Path(id): Path<String>) -> Result<Json<IncidentDetails>, Problem> {
     Ok(Json(server.incident(id).await?))
 }
 
-/// Those that are like it.
+/// Incidents similar to a kept one.
 pub async fn similar(
     State(server): State<Arc<Server>>,
     Path(id): Path<String>,
 ) -> Result<Json<Vec<Likeness>>, Problem> {
-    let Shown { record, .. } = server.incident(id).await?;
+    let IncidentDetails { record, .. } = server.incident(id).await?;
     Ok(Json(server.similar(record, ALIKE).await?))
 }
 
-/// Those that are like one that need not be kept here.
+/// Incidents similar to the record in the body, which need not be kept here.
 pub async fn similar_to(
     State(server): State<Arc<Server>>,
-    Query(asked): Query<Alike>,
+    Query(asked): Query<SimilarQuery>,
     Json(record): Json<Record>,
 ) -> Result<Json<Vec<Likeness>>, Problem> {
     Ok(Json(server.similar(record, asked.limit.unwrap_or(ALIKE).min(MOST_ALIKE)).await?))
 }
 
-/// Keeps what was tried.
+/// Records what was tried.
 pub async fn resolve(
     State(server): State<Arc<Server>>,
     Extension(visitor): Extension<Visitor>,
@@ -94,7 +94,7 @@ pub async fn resolve(
     Ok(Json(server.resolve(id, tried, &visitor).await?))
 }
 
-/// Writes something down.
+/// Adds a note.
 pub async fn note(
     State(server): State<Arc<Server>>,
     Extension(visitor): Extension<Visitor>,
@@ -105,12 +105,12 @@ pub async fn note(
 }
 
 impl Server {
-    /// The incident whose id is or begins with `id`, and what was tried after it.
-    pub(in crate::server) async fn incident(&self, id: String) -> Result<Shown, Problem> {
+    /// The incident whose id begins with `id`, with its outcomes.
+    pub(in crate::server) async fn incident(&self, id: String) -> Result<IncidentDetails, Problem> {
         let asked = self.keeper.ask(move |store| {
             let record = history::find(store, &id)?;
             let outcomes = history::outcomes(store, Some(&record.incident.id))?;
-            Ok::<_, HistoryError>(Shown { record, outcomes })
+            Ok::<_, HistoryError>(IncidentDetails { record, outcomes })
         });
         let mut shown = asked.await??;
         let incident = &mut shown.record.incident;
@@ -118,20 +118,20 @@ impl Server {
         Ok(shown)
     }
 
-    /// The incidents most like `record`.
+    /// The `most` incidents that are most similar to `record`.
     pub(in crate::server) async fn similar(&self, record: Record, most: usize) -> Result<Vec<Likeness>, Problem> {
         let found = self.find(move |live| live.similar(&record, most)).await?;
         Ok(Arc::unwrap_or_clone(found))
     }
 
-    /// Keeps what `visitor` says was tried after an incident.
+    /// Records what `visitor` tried after the incident `id`.
     pub(in crate::server) async fn resolve(
         &self,
         id: String,
         tried: Tried,
         visitor: &Visitor,
     ) -> Result<Outcome, Problem> {
-        let Shown { record, .. } = self.incident(id).await?;
+        let IncidentDetails { record, .. } = self.incident(id).await?;
         let Tried { patch, knob, did, worked, note, link } = tried;
         let outcome = match (patch, knob, did) {
             (Some(number), None, None) => Outcome::of_patch(&record, number, worked)?,
@@ -151,7 +151,7 @@ impl Server {
         Ok(outcome)
     }
 
-    /// Writes something down about an incident.
+    /// Adds a note of `visitor` to the incident `id`.
     pub(in crate::server) async fn note(
         &self,
         id: String,
@@ -165,13 +165,13 @@ impl Server {
         let mut note = Note { text, link, time: history::now() };
         self.redactor.mask(&mut note);
         let said = Annotations { notes: vec![note], ..Annotations::default() };
-        let Shown { record, .. } = self.incident(id).await?;
+        let IncidentDetails { record, .. } = self.incident(id).await?;
         self.audit(visitor, "note", &record.incident.id);
         let record = self.annotate(record.incident.id, said).await?;
         Ok(record.annotations)
     }
 
-    /// Adds what `said` says to what people say of an incident.
+    /// Merges `said` into the annotations of the incident `id`.
     pub(in crate::server) async fn annotate(&self, id: String, said: Annotations) -> Result<Record, Problem> {
         let kept = self.keeper.ask(move |store| {
             let mut record = history::find(store, &id)?;
@@ -183,7 +183,7 @@ impl Server {
     }
 }
 
-/// `text`, if it is no longer than people write.
+/// `text`, unless it is longer than [`LONGEST`].
 pub(in crate::server) fn bounded(text: String) -> Result<String, Problem> {
     match text.chars().count() > LONGEST {
         true => Err(Problem::unprocessable(format!("a text may have {LONGEST} letters"))),

@@ -7,69 +7,73 @@ use axum::{Extension, Json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::history::{self, Cursor, Document, Facet, Found, HistoryError, Live, Order, Query};
+use crate::history::{self, Cursor, Document, Facet, FoundPage, HistoryError, Live, Order, Query};
 use crate::knowledge::Language;
 use crate::server::access::Visitor;
 use crate::server::problem::Problem;
 use crate::server::state::Server;
 
-/// Incidents on a page, unless told, and at most.
+/// Incidents per page by default, and at most.
 const SOME: usize = 50;
 const MOST: usize = 100;
 
-/// What is looked for.
+/// Parameters of a search.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Asked {
-    /// As for `oomdoc history search`: `phase:optimizer_step requested:>2GiB "pinned memory"`. All, unless told.
+pub struct SearchQuery {
+    /// The query, as in `oomdoc history search`: `phase:optimizer_step requested:>2GiB "pinned memory"`. All incidents
+    /// by default.
     pub q: String,
-    /// What stands first.
+    /// The order of the incidents.
     pub order: Sort,
-    /// As many at a time; 50 unless told, 100 at most.
+    /// At most this many per page; 50 by default, 100 at most.
     pub limit: Option<usize>,
-    /// Where the page before said that the next one begins.
+    /// `next` of the previous page.
     pub cursor: Option<String>,
-    /// The language of titles.
+    /// The language of the titles.
     pub language: Option<Language>,
 }
 
-/// What stands first.
+/// The order of incidents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Sort {
-    /// The newest.
+    /// The newest first.
     #[default]
     Time,
-    /// What fits best.
+    /// The best match first.
     Relevance,
 }
 
-/// A page of what was found.
+/// A page of search results.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Page {
-    /// In order.
+    /// The incidents, in the order that was asked for.
     #[schemars(with = "Vec<serde_json::Value>")]
     incidents: Vec<Document>,
-    /// How many there are, on all pages.
+    /// The number of matching incidents on all pages.
     total: u64,
-    /// How many there are of what, on all pages: the most frequent values.
+    /// The most frequent values of each field among all matching incidents, with their counts.
     facets: BTreeMap<&'static str, BTreeMap<String, u64>>,
-    /// Where the next page begins; absent on the last.
+    /// The cursor of the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-/// What was taken over.
+/// How much was taken over.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Taken {
-    /// Incidents, also those that were known.
+    /// The number of incidents, including those that were known already.
     incidents: usize,
-    /// Outcomes.
+    /// The number of outcomes.
     outcomes: usize,
 }
 
-/// Searches.
-pub async fn search(State(server): State<Arc<Server>>, Asking(asked): Asking<Asked>) -> Result<Json<Page>, Problem> {
+/// Searches incidents.
+pub async fn search(
+    State(server): State<Arc<Server>>,
+    Asking(asked): Asking<SearchQuery>,
+) -> Result<Json<Page>, Problem> {
     let query: Query = asked.q.parse().map_err(HistoryError::from)?;
     let limit = asked.limit.unwrap_or(SOME).clamp(1, MOST);
     let cursor: Option<Cursor> = asked.cursor.as_deref().map(str::parse).transpose()?;
@@ -88,7 +92,7 @@ pub async fn search(State(server): State<Arc<Server>>, Asking(asked): Asking<Ask
     }))
 }
 
-/// Takes over what a client's spool held.
+/// Takes over incidents and outcomes from a client's spool.
 pub async fn take(
     State(server): State<Arc<Server>>,
     Extension(visitor): Extension<Visitor>,
@@ -98,7 +102,7 @@ pub async fn take(
     let taken = Taken { incidents: records.len(), outcomes: outcomes.len() };
     for record in records {
         let id = record.incident.id.clone();
-        // First: whoever goes away now has it kept all the same.
+        // Audited first: if the client disconnects now, the keeper still adds the record.
         server.audit(&visitor, "hand over", &id);
         server.keeper.add(record).await?;
         server.metrics.incidents.inc();
@@ -111,18 +115,18 @@ pub async fn take(
 }
 
 impl Server {
-    /// The incidents that `query` asks for, behind `after`.
+    /// The incidents that match `query`, after the cursor `after`.
     pub(in crate::server) async fn search(
         &self,
         query: Query,
         order: Order,
         after: Option<Cursor>,
         most: usize,
-    ) -> Result<Arc<Found>, Problem> {
+    ) -> Result<Arc<FoundPage>, Problem> {
         self.find(move |live| live.search(&query, order, after.as_ref(), most)).await
     }
 
-    /// What `ask` finds, on a thread that may take its time.
+    /// Runs `ask` on the live index, on a thread where blocking is allowed.
     pub(in crate::server) async fn find<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&Live) -> Result<T, HistoryError> + Send + 'static,

@@ -1,4 +1,5 @@
-//! The interface for programs, `/api/v1`: the same as the command line, in JSON.
+//! The interface for programs, `/api/v1`: requests become calls of the history and the analysis, answers are JSON. It
+//! offers what the command line does.
 
 mod access;
 mod analyze;
@@ -15,37 +16,47 @@ use axum::routing::{get, post};
 use serde_json::Value;
 
 use super::access::Scope;
-use super::routes::{About, Answered, Route, Sent, describe};
+use super::routes::{Description, RequestBody, ResponseBody, Route, describe};
 pub(super) use analyze::name as file_name;
-pub(super) use incident::{Noted, Shown, Tried, bounded};
+pub(super) use incident::{IncidentDetails, Noted, Tried, bounded};
 pub use openapi::openapi;
 
-/// Text of a log, or an archive of logs.
+/// The media type of a log's text or an archive of logs.
 const LOG: &str = "application/octet-stream";
-/// What `history export` writes.
+/// The media type of what `oomdoc history export` writes.
 const LINES: &str = "application/x-ndjson";
 
-/// All addresses of it.
+/// All routes below `/api/v1`.
 pub fn routes() -> Vec<Route> {
     let open = |path, summary, to| Route {
         path,
         method: Method::GET,
         need: None,
-        about: Some(About { summary, query: None, body: Sent::Nothing, answer: Answered::Json(describe::<Value>) }),
+        about: Some(Description {
+            summary,
+            query: None,
+            body: RequestBody::Nothing,
+            answer: ResponseBody::Json(describe::<Value>),
+        }),
         to,
     };
     let ask = |path, summary, query, answer, to| Route {
         path,
         method: Method::GET,
         need: Some(Scope::Read),
-        about: Some(About { summary, query, body: Sent::Nothing, answer: Answered::Json(answer) }),
+        about: Some(Description { summary, query, body: RequestBody::Nothing, answer: ResponseBody::Json(answer) }),
         to,
     };
     let tell = |path, summary, body, answer, to| Route {
         path,
         method: Method::POST,
         need: Some(Scope::Write),
-        about: Some(About { summary, query: None, body: Sent::Json(body), answer: Answered::Json(answer) }),
+        about: Some(Description {
+            summary,
+            query: None,
+            body: RequestBody::Json(body),
+            answer: ResponseBody::Json(answer),
+        }),
         to,
     };
     vec![
@@ -54,18 +65,18 @@ pub fn routes() -> Vec<Route> {
             path: "/api/v1/analyze",
             method: Method::POST,
             need: Some(Scope::Write),
-            about: Some(About {
+            about: Some(Description {
                 summary: "Analyse a log, or an archive of logs, of any size",
-                query: Some(describe::<analyze::Asked>),
-                body: Sent::Bytes(LOG),
-                answer: Answered::Json(describe::<analyze::Analyzed>),
+                query: Some(describe::<analyze::AnalyzeQuery>),
+                body: RequestBody::Bytes(LOG),
+                answer: ResponseBody::Json(describe::<analyze::Analyzed>),
             }),
             to: post(analyze::analyze),
         },
         ask(
             "/api/v1/incidents",
             "Search incidents",
-            Some(describe::<incidents::Asked>),
+            Some(describe::<incidents::SearchQuery>),
             describe::<incidents::Page>,
             get(incidents::search),
         ),
@@ -73,11 +84,11 @@ pub fn routes() -> Vec<Route> {
             path: "/api/v1/incidents",
             method: Method::POST,
             need: Some(Scope::Write),
-            about: Some(About {
+            about: Some(Description {
                 summary: "Hand over incidents and outcomes, as `oomdoc history export` writes them",
                 query: None,
-                body: Sent::Bytes(LINES),
-                answer: Answered::Json(describe::<incidents::Taken>),
+                body: RequestBody::Bytes(LINES),
+                answer: ResponseBody::Json(describe::<incidents::Taken>),
             }),
             to: post(incidents::take),
         },
@@ -99,11 +110,11 @@ pub fn routes() -> Vec<Route> {
             path: "/api/v1/similar",
             method: Method::POST,
             need: Some(Scope::Read),
-            about: Some(About {
+            about: Some(Description {
                 summary: "Incidents that are like one that need not be kept here",
-                query: Some(describe::<incident::Alike>),
-                body: Sent::Json(describe::<Value>),
-                answer: Answered::Json(describe::<Value>),
+                query: Some(describe::<incident::SimilarQuery>),
+                body: RequestBody::Json(describe::<Value>),
+                answer: ResponseBody::Json(describe::<Value>),
             }),
             to: post(incident::similar_to),
         },
@@ -121,25 +132,31 @@ pub fn routes() -> Vec<Route> {
             describe::<Value>,
             post(incident::note),
         ),
-        ask("/api/v1/stats", "Count incidents", Some(describe::<stats::Asked>), describe::<Value>, get(stats::stats)),
+        ask(
+            "/api/v1/stats",
+            "Count incidents",
+            Some(describe::<stats::StatsQuery>),
+            describe::<Value>,
+            get(stats::stats),
+        ),
         ask(
             "/api/v1/groups",
             "Troubles, each with its occurrences over time",
-            Some(describe::<stats::AskedGroups>),
+            Some(describe::<stats::GroupsQuery>),
             describe::<Value>,
             get(stats::groups),
         ),
         ask(
             "/api/v1/trends",
             "Incidents by week, for each cause, cluster, model or kind",
-            Some(describe::<stats::AskedTrend>),
+            Some(describe::<stats::TrendQuery>),
             describe::<Value>,
             get(stats::trend),
         ),
         ask(
             "/api/v1/fixes",
             "What was tried against what, and how that went",
-            Some(describe::<stats::AskedFixes>),
+            Some(describe::<stats::FixesQuery>),
             describe::<Value>,
             get(stats::fixes),
         ),
@@ -148,11 +165,11 @@ pub fn routes() -> Vec<Route> {
             path: "/api/v1/rules/check",
             method: Method::POST,
             need: Some(Scope::Write),
-            about: Some(About {
+            about: Some(Description {
                 summary: "Check a rule of one's own",
-                query: Some(describe::<rules::Named>),
-                body: Sent::Bytes("application/toml"),
-                answer: Answered::Json(describe::<rules::Checked>),
+                query: Some(describe::<rules::CheckQuery>),
+                body: RequestBody::Bytes("application/toml"),
+                answer: ResponseBody::Json(describe::<rules::Checked>),
             }),
             to: post(rules::check),
         },
@@ -161,11 +178,11 @@ pub fn routes() -> Vec<Route> {
             path: "/api/v1/export",
             method: Method::GET,
             need: Some(Scope::Admin),
-            about: Some(About {
+            about: Some(Description {
                 summary: "The history, or what changed in it, a line of JSON each; the header `oomdoc-next` says where the next export goes on",
-                query: Some(describe::<export::Asked>),
-                body: Sent::Nothing,
-                answer: Answered::Bytes(LINES),
+                query: Some(describe::<export::ExportQuery>),
+                body: RequestBody::Nothing,
+                answer: ResponseBody::Bytes(LINES),
             }),
             to: get(export::export),
         },
@@ -174,7 +191,7 @@ pub fn routes() -> Vec<Route> {
             ..ask(
                 "/api/v1/audit",
                 "Who did what",
-                Some(describe::<access::Last>),
+                Some(describe::<access::AuditQuery>),
                 describe::<Vec<super::access::Entry>>,
                 get(access::audit),
             )

@@ -3,9 +3,9 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::super::problem::Problem;
-use super::super::routes::{About, Answered, Route, Sent};
+use super::super::routes::{Description, RequestBody, ResponseBody, Route};
 
-/// The document (OpenAPI 3.1) of what `routes` say of themselves.
+/// The OpenAPI 3.1 document of those `routes` that describe themselves.
 pub fn openapi(routes: &[Route]) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
@@ -39,7 +39,7 @@ pub fn openapi(routes: &[Route]) -> Value {
 
 fn operation(
     path: &str,
-    about: &About,
+    about: &Description,
     scope: Option<&'static str>,
     problem: &Schema,
     generator: &mut SchemaGenerator,
@@ -52,11 +52,11 @@ fn operation(
         parameters.extend(query(&describe(generator), generator));
     }
     let answer = match &about.answer {
-        Answered::Nothing => json!({ "description": "Done" }),
-        Answered::Json(describe) => {
+        ResponseBody::Nothing => json!({ "description": "Done" }),
+        ResponseBody::Json(describe) => {
             json!({ "description": "The answer", "content": { "application/json": { "schema": describe(generator) } } })
         }
-        Answered::Bytes(kind) => json!({ "description": "The answer", "content": { *kind: {} } }),
+        ResponseBody::Bytes(kind) => json!({ "description": "The answer", "content": { *kind: {} } }),
     };
     let refusal = json!({ "description": "Why not", "content": { "application/problem+json": { "schema": problem } } });
     let mut operation = json!({
@@ -65,12 +65,12 @@ fn operation(
         "responses": { "200": answer, "default": refusal },
     });
     match &about.body {
-        Sent::Nothing => {}
-        Sent::Json(describe) => {
+        RequestBody::Nothing => {}
+        RequestBody::Json(describe) => {
             let content = json!({ "application/json": { "schema": describe(generator) } });
             operation["requestBody"] = json!({ "required": true, "content": content });
         }
-        Sent::Bytes(kind) => {
+        RequestBody::Bytes(kind) => {
             let content = json!({ *kind: { "schema": { "type": "string", "format": "binary" } } });
             operation["requestBody"] = json!({ "required": true, "content": content });
         }
@@ -82,7 +82,7 @@ fn operation(
     operation
 }
 
-/// The fields of the type that `schema` names, as parameters.
+/// The fields of the type behind `schema`, as query parameters.
 fn query(schema: &Schema, generator: &SchemaGenerator) -> Vec<Value> {
     let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next());
     let known = name.and_then(|name| generator.definitions().get(name)).unwrap_or(schema.as_value());

@@ -11,42 +11,42 @@ use crate::rulebase::{self, Finding, RuleSource, Severity};
 use crate::server::problem::Problem;
 use crate::server::state::Server;
 
-/// A cause that rules know.
+/// A cause that the rules know.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Cause {
-    /// Its name.
+    /// Its identifier.
     cause: String,
-    /// In a few words.
+    /// Its English title.
     title: String,
-    /// The same in Chinese.
+    /// Its Chinese title.
     title_zh: String,
 }
 
-/// The file that a rule would be.
+/// The name under which a rule is checked.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Named {
+pub struct CheckQuery {
     /// Its path below `rules/`: `causes/nvlink.toml`.
     pub name: Option<String>,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Checked {
-    /// Whether nothing is wrong with it.
+    /// Whether no error was found.
     fits: bool,
-    /// What is wrong, or could be better.
+    /// Errors and suggestions.
     findings: Vec<Found>,
-    /// Examples that were run.
+    /// The number of examples that were run.
     examples: usize,
 }
 
-/// Something about a rule that is not as it should be.
+/// An error or a suggestion about a rule.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Found {
-    /// Whether the rule cannot do what it says; otherwise it works and could be better.
+    /// True for an error: the rule cannot do what it says. False for a suggestion.
     is_error: bool,
-    /// The line, where one can be told.
+    /// The line, where it is known.
     line: Option<usize>,
     /// What is wrong.
     problem: String,
@@ -54,7 +54,7 @@ pub struct Found {
     advice: String,
 }
 
-/// Lists causes.
+/// Lists the causes that the rules know.
 pub async fn list(State(server): State<Arc<Server>>) -> Result<Json<Vec<Cause>>, Problem> {
     let knowledge = &server.rules.knowledge;
     knowledge.complete().map_err(|error| Problem::internal(&error))?;
@@ -66,8 +66,8 @@ pub async fn list(State(server): State<Arc<Server>>) -> Result<Json<Vec<Cause>>,
     Ok(Json(knowledge.causes.iter().map(cause).collect()))
 }
 
-/// Checks a rule.
-pub async fn check(Query(named): Query<Named>, rule: Bytes) -> Result<Json<Checked>, Problem> {
+/// Checks a rule file together with the shipped rules.
+pub async fn check(Query(named): Query<CheckQuery>, rule: Bytes) -> Result<Json<Checked>, Problem> {
     let path = named.name.unwrap_or_else(|| "causes/mine.toml".to_owned());
     let content = String::from_utf8(rule.to_vec()).map_err(|_| Problem::bad_request("a rule is text in UTF-8"))?;
     let checked = tokio::task::spawn_blocking(move || {

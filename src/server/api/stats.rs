@@ -12,58 +12,61 @@ use crate::model::Kind;
 use crate::server::problem::Problem;
 use crate::server::state::Server;
 
-/// Groups on a page, unless told, and at most.
+/// Groups per page by default, and at most.
 const SOME: usize = 50;
 const MOST: usize = 100;
-/// As many weeks are told.
+/// Weeks in a trend, by default and at most.
 const WEEKS: usize = 26;
-/// As many names are told by themselves in a trend.
+/// How many names of a trend get a series of their own.
 const SERIES: usize = 8;
 
-/// What is counted.
+/// Parameters of the statistics.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Asked {
-    /// As for a search. All, unless told.
+pub struct StatsQuery {
+    /// A query, as for a search; all incidents by default.
     pub q: String,
 }
 
-/// Counts.
-pub async fn stats(State(server): State<Arc<Server>>, Asking(asked): Asking<Asked>) -> Result<Json<Stats>, Problem> {
+/// Counts the incidents that match.
+pub async fn stats(
+    State(server): State<Arc<Server>>,
+    Asking(asked): Asking<StatsQuery>,
+) -> Result<Json<Stats>, Problem> {
     let query: Query = asked.q.parse().map_err(HistoryError::from)?;
     Ok(Json(Arc::unwrap_or_clone(server.find(move |live| live.stats(&query)).await?)))
 }
 
-/// Which groups.
+/// Parameters of a list of groups.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct AskedGroups {
-    /// As for a search. All, unless told.
+pub struct GroupsQuery {
+    /// A query, as for a search; all incidents by default.
     pub q: String,
-    /// Which of them: `all`, `new` this week, or those that `came_back` after they were resolved.
+    /// Which groups: `all`, `new` this week, or those that `came_back` after they were resolved.
     pub only: Only,
-    /// What stands first.
+    /// The order of the groups.
     pub order: Sorted,
-    /// As many at a time; 50 unless told, 100 at most.
+    /// At most this many per page; 50 by default, 100 at most.
     pub limit: Option<usize>,
-    /// Where the page before said that the next one begins.
+    /// `next` of the previous page.
     pub cursor: Option<String>,
 }
 
-/// Which groups.
+/// Which groups to list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Only {
     /// All.
     #[default]
     All,
-    /// Those that came up this week for the first time.
+    /// Groups whose first incident was this week.
     New,
-    /// Those that nobody resolved.
+    /// Groups that nobody resolved.
     Open,
-    /// Those that were resolved, and did not come up since.
+    /// Groups that were resolved and have had no incident since.
     Resolved,
-    /// Those that came up again after they were resolved.
+    /// Groups with an incident after they were resolved.
     CameBack,
 }
 
@@ -79,16 +82,16 @@ impl Only {
     }
 }
 
-/// Which group stands first.
+/// The order of groups.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sorted {
-    /// The one that came up last.
+    /// The most recent incident first.
     #[default]
     Last,
-    /// The one that came up for the first time last.
+    /// The most recent first incident first.
     First,
-    /// The one that came up most.
+    /// The most incidents first.
     Count,
 }
 
@@ -102,12 +105,12 @@ impl Sorted {
     }
 }
 
-/// Troubles, each with its occurrences over time.
+/// Groups of incidents with one fingerprint, each with its counts over time.
 pub async fn groups(
     State(server): State<Arc<Server>>,
-    Asking(asked): Asking<AskedGroups>,
+    Asking(asked): Asking<GroupsQuery>,
 ) -> Result<Json<GroupPage>, Problem> {
-    let AskedGroups { q, only, order, limit, cursor } = asked;
+    let GroupsQuery { q, only, order, limit, cursor } = asked;
     let query: Query = q.parse().map_err(HistoryError::from)?;
     let cursor: Option<Cursor> = cursor.as_deref().map(str::parse).transpose()?;
     let most = limit.unwrap_or(SOME).clamp(1, MOST);
@@ -116,20 +119,20 @@ pub async fn groups(
     Ok(Json(Arc::unwrap_or_clone(page)))
 }
 
-/// What is counted over time.
+/// Parameters of a trend.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct AskedTrend {
-    /// As for a search. All, unless told.
+pub struct TrendQuery {
+    /// A query, as for a search; all incidents by default.
     #[serde(default)]
     pub q: String,
-    /// By what.
+    /// What is counted separately.
     pub by: By,
-    /// Up to which week back; 26 unless told, and at most.
+    /// How many weeks back; 26 by default and at most.
     pub weeks: Option<usize>,
 }
 
-/// What is counted by itself.
+/// What a trend counts separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
@@ -154,10 +157,10 @@ impl By {
     }
 }
 
-/// Counts by week.
+/// Counts incidents by week.
 pub async fn trend(
     State(server): State<Arc<Server>>,
-    Asking(asked): Asking<AskedTrend>,
+    Asking(asked): Asking<TrendQuery>,
 ) -> Result<Json<Trend>, Problem> {
     let query: Query = asked.q.parse().map_err(HistoryError::from)?;
     let (by, weeks) = (asked.by.of_history(), asked.weeks.unwrap_or(WEEKS).clamp(1, WEEKS));
@@ -165,24 +168,24 @@ pub async fn trend(
     Ok(Json(Arc::unwrap_or_clone(trend)))
 }
 
-/// Of what.
+/// Parameters of a list of fixes.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct AskedFixes {
+pub struct FixesQuery {
     /// What ran out.
     pub kind: Option<Kind>,
-    /// The cause against which something was tried.
+    /// The cause that the change was tried against.
     pub cause: Option<String>,
-    /// The trouble.
+    /// The key of a group of incidents.
     pub group: Option<String>,
 }
 
-/// What was tried, and how that went.
+/// What was tried, and how often it worked.
 pub async fn fixes(
     State(server): State<Arc<Server>>,
-    Asking(asked): Asking<AskedFixes>,
+    Asking(asked): Asking<FixesQuery>,
 ) -> Result<Json<Vec<Fix>>, Problem> {
-    let AskedFixes { kind, cause, group } = asked;
+    let FixesQuery { kind, cause, group } = asked;
     let filter = FixFilter { kind, cause, group };
     Ok(Json(server.find(move |live| Ok(live.fixes(&filter))).await?))
 }

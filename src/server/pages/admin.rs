@@ -1,4 +1,4 @@
-//! What only administrators see: work that was given up, and who did what.
+//! What only administrators see: work that the bot gave up, and the audit log.
 
 use maud::{Markup, html};
 
@@ -12,7 +12,7 @@ use super::words::words;
 pub struct DeadLetter {
     /// Its key.
     pub id: String,
-    /// Who asked for it: `github owner/name#12`.
+    /// What it was about: `github owner/name job 12`.
     pub hook: String,
     /// Why it failed the last time.
     pub problem: String,
@@ -22,22 +22,22 @@ pub struct DeadLetter {
     pub time: String,
 }
 
-/// Something that somebody did.
+/// One row of the audit log.
 #[derive(Debug, Clone)]
 pub struct AuditRow {
     /// When, RFC 3339.
     pub time: String,
     /// The name of the token or the person.
     pub who: String,
-    /// What: `resolve`, `token.add`.
+    /// The action: `resolve`, `token.add`.
     pub action: String,
-    /// To what.
+    /// What it was done to.
     pub target: String,
     /// From which address.
     pub from: String,
 }
 
-/// Work that was given up, with a button to try it again.
+/// The page of work that was given up, each with a button to try it again.
 pub fn dead_letters(viewer: &Viewer<'_>, letters: &[DeadLetter]) -> Markup {
     let words = words(viewer.language);
     let content = html! {
@@ -77,7 +77,7 @@ pub fn dead_letters(viewer: &Viewer<'_>, letters: &[DeadLetter]) -> Markup {
     page(viewer, Tab::DeadLetters, words.dead_letters, content)
 }
 
-/// Who did what, the newest first; `next` is where older rows are.
+/// The page of the audit log, the newest row first; `next` is the address of older rows.
 pub fn audit(viewer: &Viewer<'_>, rows: &[AuditRow], next: Option<&str>) -> Markup {
     let words = words(viewer.language);
     let content = html! {

@@ -1,4 +1,4 @@
-//! The one style and the one script, under names that change with what they hold: browsers may keep them for ever.
+//! The stylesheet and the script. Their names contain a digest of their content, so browsers may cache them for ever.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::hexadecimal::hexadecimal;
 use crate::report::{HTML_SCRIPT, HTML_STYLE};
 
-/// A file that every page asks for.
+/// A file that every page refers to.
 #[derive(Debug)]
 pub struct Asset {
     /// `/static/oomdoc.0123456789abcdef.css`
@@ -31,7 +31,7 @@ impl Asset {
     }
 }
 
-/// The file at `path`, if it is one of ours.
+/// The asset at `path`, if there is one.
 pub fn asset(path: &str) -> Option<&'static Asset> {
     [&*STYLE, &*SCRIPT].into_iter().find(|asset| asset.path == path)
 }

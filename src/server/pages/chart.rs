@@ -1,4 +1,4 @@
-//! Counts by week as small pictures, drawn by the server. What they show stands in a table or in words beside them.
+//! Bar charts of weekly counts as SVG. A table or text beside each has the same numbers.
 
 use maud::{Markup, html};
 
@@ -20,7 +20,7 @@ impl Weeks<'_> {
     }
 }
 
-/// A row's worth of bars; the last week is the one that stands out.
+/// A chart for a row of a list; the last week stands out.
 pub(super) fn sparkline(weeks: Weeks<'_>, viewer: &Viewer<'_>) -> Markup {
     const STEP: usize = 4;
     const HEIGHT: u64 = 20;
@@ -29,7 +29,7 @@ pub(super) fn sparkline(weeks: Weeks<'_>, viewer: &Viewer<'_>) -> Markup {
     html! {
         svg.spark viewBox=(format!("0 0 {} {HEIGHT}", STEP * weeks.0.len().max(1))) preserveAspectRatio="none" role="img" aria-label=(label) {
             @for (place, (monday, count)) in weeks.0.iter().enumerate() {
-                // A week with none has a line to stand on.
+                // An empty week gets a bar of height 1.
                 @let height = if *count == 0 { 1 } else { (count * (HEIGHT - 2)).div_ceil(most) + 1 };
                 rect.none[*count == 0].last[place + 1 == weeks.0.len()] x=(STEP * place) y=(HEIGHT - height) width="3" height=(height) {
                     title { (monday) ": " (count) }
@@ -39,7 +39,8 @@ pub(super) fn sparkline(weeks: Weeks<'_>, viewer: &Viewer<'_>) -> Markup {
     }
 }
 
-/// A chart of its own, on the scale of `most`: pointed at by script, read in the table that follows it.
+/// A chart of its own, scaled to `most`. The script shows a bar's number when it is pointed at; the table below has
+/// them all.
 pub(super) fn bars(name: &str, weeks: Weeks<'_>, most: u64, viewer: &Viewer<'_>) -> Markup {
     const STEP: usize = 12;
     const HEIGHT: u64 = 64;
@@ -64,7 +65,7 @@ pub(super) fn bars(name: &str, weeks: Weeks<'_>, most: u64, viewer: &Viewer<'_>)
     }
 }
 
-/// The numbers of several charts, for whoever does not see or point.
+/// The numbers of several charts as a table, for people who cannot see or point.
 pub(super) fn table(caption: &str, rows: &[(&str, Weeks<'_>)], viewer: &Viewer<'_>) -> Markup {
     let words = words(viewer.language);
     let weeks = rows.first().map_or(&[][..], |(_, weeks)| weeks.0);

@@ -13,10 +13,10 @@ use crate::knowledge::{Language, titles};
 use crate::model::{Bytes, FigureName};
 use crate::report;
 
-/// One of the two.
+/// One of the two incidents.
 type Side<'a> = &'a Record;
 
-/// A line of the comparison; what is not known of a side is absent.
+/// A line of the comparison; a side is absent where its value is not known.
 struct Line {
     name: String,
     a: Option<String>,
@@ -29,7 +29,7 @@ impl Line {
     }
 }
 
-/// The two beside each other.
+/// The page that compares two incidents.
 pub fn compare(viewer: &Viewer<'_>, a: Side<'_>, b: Side<'_>) -> Markup {
     let words = words(viewer.language);
     let sections = [
@@ -64,7 +64,7 @@ pub fn compare(viewer: &Viewer<'_>, a: Side<'_>, b: Side<'_>) -> Markup {
     page(viewer, Tab::Incidents, words.compared, content)
 }
 
-/// Where two are to be named.
+/// A form for the ids of two incidents.
 pub fn compare_none(viewer: &Viewer<'_>, a: &str, b: &str) -> Markup {
     let words = words(viewer.language);
     let content = html! {
@@ -93,7 +93,7 @@ fn one(words: &Words, line: &Line) -> Markup {
     }
 }
 
-/// A line of what both sides say; none where neither says anything.
+/// A line with what `of` says of both sides; none where it says nothing of either.
 fn line(name: &str, a: Side<'_>, b: Side<'_>, of: impl Fn(Side<'_>) -> Option<String>) -> Option<Line> {
     let (a, b) = (of(a), of(b));
     (a.is_some() || b.is_some()).then(|| Line { name: name.to_owned(), a, b })
@@ -135,7 +135,7 @@ fn job(words: &Words, a: Side<'_>, b: Side<'_>) -> Vec<Line> {
     lines.into_iter().flatten().collect()
 }
 
-/// The settings that the reports name, with their values then.
+/// The settings that the patches of either report name, with their values at the time.
 fn settings(a: Side<'_>, b: Side<'_>) -> Vec<Line> {
     let of = |side: Side<'_>| -> BTreeMap<String, String> {
         let patches = side.incident.diagnoses.iter().flat_map(|diagnosis| &diagnosis.patches);

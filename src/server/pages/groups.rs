@@ -1,4 +1,4 @@
-//! Groups: the same trouble, over time.
+//! The pages of groups: incidents with one fingerprint, over time.
 
 use maud::{Markup, html};
 
@@ -6,23 +6,23 @@ use super::Viewer;
 use super::chart::{Weeks, bars, sparkline, table};
 use super::incidents::rows;
 use super::layout::{Tab, page};
-use super::narrow::{address, clause};
-use super::parts::{Row, badge, day, empty, group_path, short, state};
+use super::links::{address, clause};
+use super::parts::{IncidentRow, badge, day, empty, group_path, short, state};
 use super::words::words;
 use crate::history::State;
 use crate::model::{Kind, Phase};
 use crate::report;
 
-/// A group in a row.
+/// A group in a list.
 #[derive(Debug, Clone)]
 pub struct GroupRow {
     /// Its key.
     pub key: String,
-    /// The likeliest cause of its last incident, in a few words.
+    /// The title of the likeliest cause of its newest incident.
     pub title: String,
     /// What ran out.
     pub kind: Kind,
-    /// In which phase.
+    /// The phase in which it ran out.
     pub phase: Phase,
     /// How many incidents there are.
     pub count: u64,
@@ -30,30 +30,30 @@ pub struct GroupRow {
     pub first: String,
     /// When the last one did.
     pub last: String,
-    /// By week, the oldest first.
+    /// Counts by week, the oldest first.
     pub weeks: Vec<(String, u64)>,
-    /// How far people are with it; reopened where it came up again after it was resolved.
+    /// Open, resolved, or reopened where an incident followed the resolution.
     pub state: State,
-    /// Whether it came up this week for the first time.
+    /// Whether its first incident was this week.
     pub is_new: bool,
     /// The change that made it go away.
     pub solved_by: Option<String>,
 }
 
-/// Which groups are shown.
+/// Which groups are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum GroupTab {
     /// All of them.
     #[default]
     All,
-    /// Those that came up this week for the first time.
+    /// Groups whose first incident was this week.
     New,
-    /// Those that came up again after a change had made them go away.
+    /// Groups with an incident after they were resolved.
     CameBack,
 }
 
 impl GroupTab {
-    /// As addresses have it.
+    /// The tab's name in addresses.
     pub fn name(self) -> &'static str {
         match self {
             GroupTab::All => "",
@@ -62,26 +62,26 @@ impl GroupTab {
         }
     }
 
-    /// As [`GroupTab::name`] has it; all of them for anything else.
+    /// The tab of that name; all groups for any other.
     pub fn of(name: &str) -> GroupTab {
         [GroupTab::New, GroupTab::CameBack].into_iter().find(|tab| tab.name() == name).unwrap_or_default()
     }
 }
 
-/// Some of the groups.
+/// A page of a list of groups.
 #[derive(Debug, Clone, Copy)]
 pub struct GroupList<'a> {
-    /// Which.
+    /// Which groups are listed.
     pub tab: GroupTab,
-    /// How many there are of each tab.
+    /// How many groups each tab has.
     pub counts: [u64; 3],
-    /// Those on this page.
+    /// The groups on this page.
     pub groups: &'a [GroupRow],
-    /// Where the next page begins; absent on the last one.
+    /// The cursor of the next page; absent on the last.
     pub next: Option<&'a str>,
 }
 
-/// The groups.
+/// The page of groups.
 pub fn groups(viewer: &Viewer<'_>, list: &GroupList<'_>) -> Markup {
     let words = words(viewer.language);
     let tabs = [
@@ -139,18 +139,18 @@ fn one(viewer: &Viewer<'_>, row: &GroupRow) -> Markup {
     }
 }
 
-/// A group with its incidents.
+/// A group with its newest incidents.
 #[derive(Debug, Clone)]
 pub struct GroupPage<'a> {
     /// The group.
     pub group: &'a GroupRow,
-    /// What its incidents have in common.
+    /// What the incidents have in common: the parts of their fingerprint.
     pub parts: &'a [String],
-    /// Its last incidents.
-    pub incidents: Vec<Row<'a>>,
+    /// Its newest incidents.
+    pub incidents: Vec<IncidentRow<'a>>,
 }
 
-/// A group.
+/// The page of a group.
 pub fn group(viewer: &Viewer<'_>, shown: &GroupPage<'_>) -> Markup {
     let words = words(viewer.language);
     let GroupPage { group, parts, incidents } = shown;

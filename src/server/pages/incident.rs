@@ -1,50 +1,52 @@
-//! An incident: its report, and beside it what people and the history know of it.
+//! The page of an incident: its report, and beside it what people and the history say about it.
 
 use maud::{Markup, html};
 
 use super::Viewer;
 use super::chart::{Weeks, sparkline};
 use super::layout::{Tab, page};
-use super::narrow::{address, clause};
-use super::parts::{Row, badge, csrf, day, group_path, incident_path, model_name, outward, short, state, tags, time};
+use super::links::{address, clause};
+use super::parts::{
+    IncidentRow, badge, csrf, day, group_path, incident_path, model_name, outward, short, state, tags, time,
+};
 use super::words::{Words, words};
 use crate::history::{Annotations, Likeness, Outcome, State};
 use crate::model::Report;
 use crate::report;
 
-/// All that is known of an incident.
+/// What the page of an incident shows.
 #[derive(Debug, Clone)]
 pub struct IncidentPage<'a> {
-    /// It, as lists show it.
-    pub row: Row<'a>,
+    /// The incident as lists show it.
+    pub row: IncidentRow<'a>,
     /// Its report, in the reader's language.
     pub report: &'a Report,
-    /// What people call it and say of it.
+    /// Tags, notes, assignee and the like.
     pub annotations: &'a Annotations,
     /// What was tried, the newest first.
     pub outcomes: &'a [Outcome],
-    /// What is like it, the most alike first.
+    /// Similar incidents, the most similar first.
     pub similar: &'a [Likeness],
-    /// Its group; absent where it is alone.
-    pub group: Option<GroupOf<'a>>,
+    /// Its group; absent where too little is known to group it.
+    pub group: Option<IncidentGroup<'a>>,
 }
 
-/// What is known of the group of an incident.
+/// The group of an incident.
 #[derive(Debug, Clone, Copy)]
-pub struct GroupOf<'a> {
+pub struct IncidentGroup<'a> {
     /// Its key.
     pub key: &'a str,
-    /// What its incidents have in common.
+    /// What the incidents have in common: the parts of their fingerprint.
     pub parts: &'a [String],
     /// When the first one happened, RFC 3339.
     pub first: &'a str,
     /// When the last one did.
     pub last: &'a str,
-    /// By week, the oldest first.
+    /// Counts by week, the oldest first.
     pub weeks: &'a [(String, u64)],
 }
 
-/// The page.
+/// The page of an incident.
 pub fn incident(viewer: &Viewer<'_>, shown: &IncidentPage<'_>) -> Markup {
     let words = words(viewer.language);
     let document = shown.row.document;
@@ -98,7 +100,7 @@ fn status(viewer: &Viewer<'_>, shown: &IncidentPage<'_>) -> Markup {
     }
 }
 
-/// What was done: one of the report's own changes, or other words.
+/// The form that records what was done: one of the report's patches, or something in the user's own words.
 fn resolve(viewer: &Viewer<'_>, shown: &IncidentPage<'_>, action: &str) -> Markup {
     let words = words(viewer.language);
     let patches = shown.report.incidents.first().map(report::numbered).unwrap_or_default();
@@ -179,7 +181,7 @@ fn similar(viewer: &Viewer<'_>, shown: &IncidentPage<'_>) -> Markup {
     }
 }
 
-/// What two have in common, in the reader's words.
+/// What two incidents have in common, in the reader's language.
 fn in_common(words: &Words, alike: &str, viewer: &Viewer<'_>) -> String {
     if let Some(parts) = alike.strip_prefix("the same trouble: ") {
         return format!("{}: {parts}", words.the_same);
@@ -211,7 +213,7 @@ fn outcomes(viewer: &Viewer<'_>, outcomes: &[Outcome]) -> Markup {
                     @for outcome in outcomes {
                         li {
                             p { span class=(if outcome.worked { "good" } else { "bad" }) { (if outcome.worked { words.worked } else { words.failed }) } " " code { (outcome.change) } }
-                            @if let Some(peak) = outcome.peak { p.meta { @for told in peak.told() { span { (told) } } } }
+                            @if let Some(peak) = outcome.peak { p.meta { @for told in peak.descriptions() { span { (told) } } } }
                             @if let Some(note) = &outcome.note { p { (note) } }
                             p.meta { (day(&outcome.time)) @if let Some(link) = &outcome.link { span { (outward(link)) } } }
                         }

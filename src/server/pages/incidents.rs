@@ -1,63 +1,63 @@
-//! The list of incidents: asked by a query, narrowed by facets.
+//! The list of incidents that match a query, and the facets that narrow it.
 
 use maud::{Markup, html};
 
 use super::Viewer;
 use super::layout::{Tab, page};
-use super::narrow::{address, clause, has, toggled};
-use super::parts::{Row, badge, csrf, empty, incident_path, model_name, requested, short, state, tags, time};
+use super::links::{address, clause, contains_clause, toggle_clause};
+use super::parts::{IncidentRow, badge, csrf, empty, incident_path, model_name, requested, short, state, tags, time};
 use super::words::{Words, words};
 use crate::history::{Order, QueryError};
 use crate::knowledge::Language;
 use crate::report;
 
-/// As many values of a facet are shown.
+/// Values shown per facet.
 const VALUES: usize = 8;
 
-/// What was asked and what was found.
+/// A query and a page of its results.
 #[derive(Debug, Clone)]
 pub struct IncidentList<'a> {
-    /// What was asked.
+    /// The query as typed.
     pub query: &'a str,
-    /// Why that makes no sense, where it makes none.
+    /// Why the query cannot be read, if it cannot.
     pub error: Option<&'a QueryError>,
-    /// What stands first.
+    /// The order of the rows.
     pub order: Order,
-    /// What is shown.
-    pub rows: Vec<Row<'a>>,
-    /// How many there are in all.
+    /// The incidents on this page.
+    pub rows: Vec<IncidentRow<'a>>,
+    /// The number of matching incidents on all pages.
     pub total: u64,
-    /// By what they can be narrowed.
+    /// The facets by which the results can be narrowed.
     pub facets: Vec<Facet>,
-    /// Queries that people keep.
-    pub saved: &'a [Saved],
-    /// Where this page begins; absent on the first one.
+    /// All saved queries.
+    pub saved: &'a [SavedQuery],
+    /// The cursor of this page; absent on the first.
     pub cursor: Option<&'a str>,
-    /// Where the next one does; absent on the last one.
+    /// The cursor of the next page; absent on the last.
     pub next: Option<&'a str>,
     /// Whether the history has no incident at all.
     pub is_empty: bool,
 }
 
-/// Values of a field, with how many incidents have each.
+/// Values of a field, each with the number of incidents that have it.
 #[derive(Debug, Clone)]
 pub struct Facet {
-    /// The field, as queries call it; `week` is one whose values are Mondays.
+    /// The field's name in queries; the values of `week` are Mondays.
     pub field: &'static str,
-    /// The most frequent first.
+    /// The most frequent value first.
     pub values: Vec<(String, u64)>,
 }
 
-/// A query under a name.
+/// A saved query.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Saved {
-    /// What people call it.
+pub struct SavedQuery {
+    /// Its name.
     pub name: String,
-    /// What it asks.
+    /// The query itself.
     pub query: String,
 }
 
-/// The list.
+/// The page of incidents.
 pub fn incidents(viewer: &Viewer<'_>, list: &IncidentList<'_>) -> Markup {
     let words = words(viewer.language);
     let content = html! {
@@ -89,13 +89,13 @@ fn search(viewer: &Viewer<'_>, list: &IncidentList<'_>) -> Markup {
     }
 }
 
-/// What is wrong with a query, and where.
+/// What is wrong with a query, with the place marked.
 fn query_error(words: &Words, error: &QueryError) -> Markup {
     let (before, after) = {
         let at = error.query.char_indices().nth(error.column.saturating_sub(1)).map_or(error.query.len(), |(at, _)| at);
         error.query.split_at(at)
     };
-    // What is pointed at is the word that stands there.
+    // Mark the whole word at the error's column.
     let end = after.find(char::is_whitespace).unwrap_or(after.len());
     let (word, rest) = after.split_at(end);
     html! {
@@ -155,9 +155,9 @@ fn one_facet(viewer: &Viewer<'_>, list: &IncidentList<'_>, facet: &Facet) -> Mar
             ul {
                 @for (value, count) in facet.values.iter().take(VALUES) {
                     @let asked = clause(facet.field, value);
-                    @let is_chosen = has(list.query, &asked);
+                    @let is_chosen = contains_clause(list.query, &asked);
                     li {
-                        a href=(address("/", &[("q", &toggled(list.query, &asked)), ("order", order_name(list.order))]))
+                        a href=(address("/", &[("q", &toggle_clause(list.query, &asked)), ("order", order_name(list.order))]))
                             aria-current=[is_chosen.then_some("true")] title=(value) {
                             @if is_chosen { span.hidden { (words.remove_filter) " " } }
                             span.value { (facet_value(facet.field, value, viewer.language)) }
@@ -171,7 +171,7 @@ fn one_facet(viewer: &Viewer<'_>, list: &IncidentList<'_>, facet: &Facet) -> Mar
     }
 }
 
-/// A value as people read it.
+/// A facet's value as people read it.
 fn facet_value(field: &str, value: &str, language: Language) -> String {
     match field {
         "kind" => value.parse().map_or_else(|_| value.to_owned(), |kind| words(language).badge(kind).to_owned()),
@@ -224,8 +224,8 @@ fn results(viewer: &Viewer<'_>, list: &IncidentList<'_>) -> Markup {
     }
 }
 
-/// Incidents, one a row.
-pub(super) fn rows(viewer: &Viewer<'_>, rows: &[Row<'_>]) -> Markup {
+/// Rows of incidents, with a head.
+pub(super) fn rows(viewer: &Viewer<'_>, rows: &[IncidentRow<'_>]) -> Markup {
     let words = words(viewer.language);
     html! {
         div.row.head aria-hidden="true" {
@@ -240,9 +240,9 @@ pub(super) fn rows(viewer: &Viewer<'_>, rows: &[Row<'_>]) -> Markup {
     }
 }
 
-fn one_row(viewer: &Viewer<'_>, row: &Row<'_>) -> Markup {
+fn one_row(viewer: &Viewer<'_>, row: &IncidentRow<'_>) -> Markup {
     let words = words(viewer.language);
-    let Row { document, count, .. } = *row;
+    let IncidentRow { document, count, .. } = *row;
     html! {
         li.row {
             div.what {

@@ -1,9 +1,9 @@
-//! The frame of every page: head, menu, switches, the place for what it is about.
+//! The frame of every page: head, menu, and the switches for language and theme.
 
 use maud::{DOCTYPE, Markup, html};
 
 use super::assets::{SCRIPT, STYLE};
-use super::narrow::address;
+use super::links::address;
 use super::parts::csrf;
 use super::words::words;
 use super::{Theme, Viewer};
@@ -18,7 +18,7 @@ pub(super) enum Tab {
     Upload,
     DeadLetters,
     Audit,
-    /// None of them.
+    /// A page that is not in the menu.
     Other,
 }
 
@@ -61,7 +61,7 @@ fn header(viewer: &Viewer<'_>, tab: Tab) -> Markup {
         (Tab::Trends, "/trends", words.trends),
         (Tab::Upload, "/upload", words.upload),
     ];
-    // Who may not write may not have a log read either.
+    // Analysing a log takes the scope to write.
     let public = all.into_iter().filter(|(tab, ..)| viewer.may_write || *tab != Tab::Upload);
     let own = [(Tab::DeadLetters, "/dead-letters", words.dead_letters), (Tab::Audit, "/audit", words.audit)];
     let own = own.into_iter().filter(|_| viewer.is_admin);
@@ -84,7 +84,7 @@ fn header(viewer: &Viewer<'_>, tab: Tab) -> Markup {
     }
 }
 
-/// Both switches work without a script: they post, and come back to where they were.
+/// Both switches work without a script: they post a form, which redirects to the page it came from.
 fn language_switch(viewer: &Viewer<'_>) -> Markup {
     let other = match viewer.language {
         Language::En => "zh",
@@ -95,7 +95,7 @@ fn language_switch(viewer: &Viewer<'_>) -> Markup {
 
 fn theme_switch(viewer: &Viewer<'_>) -> Markup {
     let words = words(viewer.language);
-    // Where the system decides nobody knows here which one it is: the style shows the button of the other one.
+    // With the system's theme the server does not know which one is shown: the stylesheet hides the button of that one.
     let offered: &[(&str, &str)] = match viewer.theme {
         Theme::Light => &[("dark", words.to_dark)],
         Theme::Dark => &[("light", words.to_light)],

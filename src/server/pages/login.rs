@@ -5,7 +5,7 @@ use super::layout::{Tab, page};
 use super::parts::csrf;
 use super::words::words;
 
-/// Where people sign in with a token; `back` is where they wanted to go.
+/// The form to sign in with a token; `back` is the path to go to afterwards.
 pub fn login(viewer: &Viewer<'_>, back: &str, was_refused: bool) -> Markup {
     let words = words(viewer.language);
     let content = html! {

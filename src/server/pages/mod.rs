@@ -1,19 +1,19 @@
-//! What people look at: pages that the server writes whole, with one style and one script of our own.
+//! The pages for people, rendered whole by the server, with one stylesheet and one script.
 //!
-//! In go plain values of the history and who looks ([`Viewer`]); out comes [`Markup`]. Nothing here reads a store, and whatever
-//! stems from people or logs passes through maud's escaping: no page has a style or a script of its own.
+//! In: plain values and the [`Viewer`]. Out: [`Markup`]. Views read no store, and whatever comes from people or logs
+//! passes through maud's escaping: no page has a style or a script of its own.
 
 mod admin;
-mod answers;
 mod assets;
 mod chart;
 mod compare;
 mod groups;
+mod handlers;
 mod incident;
 mod incidents;
 mod layout;
+mod links;
 mod login;
-mod narrow;
 mod parts;
 mod problem;
 mod trends;
@@ -21,53 +21,53 @@ mod upload;
 mod words;
 
 pub use admin::{AuditRow, DeadLetter, audit, dead_letters};
-pub use answers::{Asker, Uploads, routes};
 pub use assets::asset;
 pub use compare::{compare, compare_none};
 pub use groups::{GroupList, GroupPage, GroupRow, GroupTab, group, groups};
-pub use incident::{GroupOf, IncidentPage, incident};
-pub use incidents::{Facet, IncidentList, Saved, incidents};
+pub use handlers::{PageRequest, Uploads, routes};
+pub use incident::{IncidentGroup, IncidentPage, incident};
+pub use incidents::{Facet, IncidentList, SavedQuery, incidents};
 pub use login::login;
-pub use parts::Row;
-pub use problem::{Problem, problem};
+pub use parts::IncidentRow;
+pub use problem::{ProblemPage, problem};
 pub use trends::{Fix, Series, TrendsPage, trends};
 pub use upload::{Keeping, result, upload};
 
 use crate::knowledge::Language;
 
-/// Who looks at a page, and how they want it.
+/// Who looks at a page, and in which language and theme.
 #[derive(Debug, Clone, Copy)]
 pub struct Viewer<'a> {
-    /// What they read.
+    /// The language of the page.
     pub language: Language,
-    /// Their name, where they signed in.
+    /// The name of the token or person; absent for an anonymous viewer.
     pub name: Option<&'a str>,
-    /// Whether forms that change something are shown.
+    /// Whether to show forms that change something.
     pub may_write: bool,
-    /// Whether pages for administrators are.
+    /// Whether to show the pages for administrators.
     pub is_admin: bool,
-    /// What every form carries, so that no other site can send one.
+    /// The CSRF token for every form.
     pub csrf: &'a str,
-    /// Light or dark.
+    /// The chosen theme.
     pub theme: Theme,
-    /// The page's own path and query, to come back to.
+    /// The page's path and query, to come back to after a form.
     pub path: &'a str,
 }
 
-/// Light or dark.
+/// The colours of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Theme {
-    /// As the system has it.
+    /// What the system prefers.
     #[default]
     System,
-    /// Light, whatever the system has.
+    /// Light, whatever the system prefers.
     Light,
-    /// Dark, whatever the system has.
+    /// Dark, whatever the system prefers.
     Dark,
 }
 
 impl Theme {
-    /// As the cookie says it.
+    /// The theme that the cookie names.
     pub fn of(word: &str) -> Theme {
         match word {
             "light" => Theme::Light,
@@ -76,7 +76,7 @@ impl Theme {
         }
     }
 
-    /// As the page and the cookie say it; absent where the system decides.
+    /// The theme's name in the page and the cookie; absent where the system decides.
     pub fn name(self) -> Option<&'static str> {
         match self {
             Theme::System => None,

@@ -6,7 +6,7 @@ use super::words::words;
 
 /// Why there is no page.
 #[derive(Debug, Clone, Copy)]
-pub struct Problem<'a> {
+pub struct ProblemPage<'a> {
     /// The HTTP status.
     pub status: u16,
     /// What went wrong.
@@ -15,8 +15,8 @@ pub struct Problem<'a> {
     pub advice: Option<&'a str>,
 }
 
-/// A page that says what went wrong.
-pub fn problem(viewer: &Viewer<'_>, problem: &Problem<'_>) -> Markup {
+/// The page that says what went wrong.
+pub fn problem(viewer: &Viewer<'_>, problem: &ProblemPage<'_>) -> Markup {
     let title = words(viewer.language).status(problem.status);
     let content = html! {
         div.narrow.problem-page {

@@ -1,19 +1,19 @@
-//! How often what happens, week by week, and what fixed what.
+//! The page of trends: counts by week, and what fixed what.
 
 use maud::{Markup, html};
 
 use super::Viewer;
 use super::chart::{Weeks, bars, table};
 use super::layout::{Tab, page};
-use super::narrow::{address, clause};
+use super::links::{address, clause};
 use super::parts::{day, empty, model_name};
 use super::words::words;
 use crate::knowledge::titles;
 
-/// As many charts of one sort: more nobody compares.
+/// Charts per section: nobody compares more.
 const CHARTS: usize = 8;
 
-/// What the page draws.
+/// What the page of trends shows.
 #[derive(Debug, Clone, Default)]
 pub struct TrendsPage {
     /// All incidents by week.
@@ -24,14 +24,14 @@ pub struct TrendsPage {
     pub clusters: Vec<Series>,
     /// By model.
     pub models: Vec<Series>,
-    /// What was tried for what, the most successful first.
+    /// What was tried against what, the most successful first.
     pub fixes: Vec<Fix>,
 }
 
-/// The incidents of one name, week by week, the oldest first; the same weeks for all.
+/// Counts of one cause, cluster or model by week, the oldest first. All series cover the same weeks.
 #[derive(Debug, Clone)]
 pub struct Series {
-    /// The name.
+    /// The cause, cluster or model.
     pub name: String,
     /// Each week by its Monday.
     pub weeks: Vec<(String, u64)>,
@@ -40,7 +40,7 @@ pub struct Series {
 /// A change, and how often it made a cause go away.
 #[derive(Debug, Clone)]
 pub struct Fix {
-    /// The cause; absent where it is none's.
+    /// The cause; absent where the change was tried against none in particular.
     pub cause: Option<String>,
     /// The change.
     pub change: String,
@@ -48,11 +48,11 @@ pub struct Fix {
     pub worked: u64,
     /// How often it did not.
     pub failed: u64,
-    /// When somebody last said so, RFC 3339.
+    /// When this was last reported, RFC 3339.
     pub last: String,
 }
 
-/// The page.
+/// The page of trends.
 pub fn trends(viewer: &Viewer<'_>, shown: &TrendsPage) -> Markup {
     let words = words(viewer.language);
     let all = Weeks(&shown.all);

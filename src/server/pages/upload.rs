@@ -1,4 +1,4 @@
-//! A log from a browser: sent, read while it comes, and shown as a report that may be kept.
+//! The pages to upload a log and to show its report.
 
 use maud::{Markup, html};
 
@@ -9,15 +9,15 @@ use super::words::words;
 use crate::model::Report;
 use crate::report;
 
-/// The form. The script names the upload `id`, so that it can ask how far it is; without a script one file or what was pasted is sent
-/// as a form.
+/// The form. The script sends `id` along, so that it can ask for the progress; without the script one file or pasted
+/// text is sent as a form.
 pub fn upload(viewer: &Viewer<'_>, id: &str, problem: Option<&str>) -> Markup {
     let words = words(viewer.language);
     let content = html! {
         h1 { (words.upload_title) }
         @if let Some(problem) = problem { p.problem role="alert" { (problem) } }
         form.upload #upload method="post" action="/upload" enctype="multipart/form-data" data-id=(id) {
-            // First: what follows is not read before it was looked at.
+            // This field must come first: the handler checks it before it reads the files.
             (csrf(viewer))
             label.drop for="file" {
                 strong { (words.drop) }
@@ -40,24 +40,24 @@ pub fn upload(viewer: &Viewer<'_>, id: &str, problem: Option<&str>) -> Markup {
     page(viewer, Tab::Upload, words.upload_title, content)
 }
 
-/// Whether what was uploaded is kept.
+/// Whether an upload is kept in the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keeping<'a> {
-    /// Not yet; whoever may write can keep it under this address.
+    /// Not yet; a POST to this address keeps it.
     Offered {
         /// Where the form is sent.
         action: &'a str,
     },
-    /// It is in the history, under this id.
+    /// It is kept.
     Kept {
-        /// Of the first incident.
+        /// The id of the first incident.
         incident: &'a str,
     },
-    /// There is no incident in it.
+    /// It has no incident to keep.
     Nothing,
 }
 
-/// What an upload amounts to.
+/// The page of an upload's reports.
 pub fn result(viewer: &Viewer<'_>, reports: &[Report], keeping: Keeping<'_>) -> Markup {
     let words = words(viewer.language);
     let content = html! {

@@ -1,4 +1,5 @@
-//! Every word of the pages that no report says, in every language. A word without a translation does not compile.
+//! All text of the pages that is not part of a report, in both languages. A text without a translation does not
+//! compile.
 
 use crate::knowledge::Language;
 use crate::model::Kind;
@@ -36,7 +37,7 @@ words! {
     newest: "Newest", "最新";
     best: "Best match", "最相关";
     order: "Order", "排序";
-    saved: "Saved queries", "已存查询";
+    saved: "SavedQuery queries", "已存查询";
     save: "Save", "保存";
     save_query: "Save this query", "保存此查询";
     name: "Name", "名称";
@@ -187,7 +188,7 @@ impl Words {
         std::ptr::eq(self, &raw const ZH)
     }
 
-    /// How many incidents there are.
+    /// The number of incidents, as text.
     pub fn counted(&self, count: u64) -> String {
         match (self.is_chinese(), count) {
             (true, _) => format!("{} 个事故", grouped(count)),
@@ -196,12 +197,12 @@ impl Words {
         }
     }
 
-    /// That something at `column` of a query is wrong.
+    /// The place of an error in a query.
     pub fn at_column(&self, column: usize) -> String {
         if self.is_chinese() { format!("第 {column} 个字符") } else { format!("at column {column}") }
     }
 
-    /// What a sparkline shows.
+    /// The label of a chart: how many incidents in how many weeks.
     pub fn in_weeks(&self, count: u64, weeks: usize) -> String {
         match self.is_chinese() {
             true => format!("{weeks} 周内 {}", self.counted(count)),
@@ -214,12 +215,12 @@ impl Words {
         if self.is_chinese() { format!("{monday} 起的一周") } else { format!("Week of {monday}") }
     }
 
-    /// What came to nothing since an incident was solved.
+    /// Which change solved an incident.
     pub fn solved_by(&self, change: &str) -> String {
         if self.is_chinese() { format!("已由 {change} 解决") } else { format!("solved by {change}") }
     }
 
-    /// How many rows of two incidents differ.
+    /// How many rows of a comparison differ.
     pub fn rows_differ(&self, count: usize) -> String {
         match (self.is_chinese(), count) {
             (true, 0) => "没有不同之处".to_owned(),
@@ -230,7 +231,7 @@ impl Words {
         }
     }
 
-    /// What a facet or a field is called; as it is where nobody named it.
+    /// The name of a facet or field; its identifier where it has none.
     pub fn field<'n>(&self, name: &'n str) -> &'n str {
         match name {
             "kind" => self.kind,
@@ -251,7 +252,7 @@ impl Words {
         }
     }
 
-    /// What an HTTP status means.
+    /// A title for an HTTP status.
     pub fn status(&self, status: u16) -> &'static str {
         let (en, zh) = match status {
             400 => ("The request makes no sense", "请求无法理解"),
@@ -269,7 +270,7 @@ impl Words {
         if self.is_chinese() { zh } else { en }
     }
 
-    /// What ran out, as a badge has room for it.
+    /// What ran out, in few words.
     pub fn badge(&self, kind: Kind) -> &'static str {
         let (en, zh) = match kind {
             Kind::GpuOom => ("GPU", "显存"),
@@ -286,7 +287,7 @@ impl Words {
     }
 }
 
-/// A number with its thousands apart.
+/// A number with its thousands separated.
 fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();

@@ -1,56 +1,56 @@
-//! What the journal consists of: entries, each with a checksum of its own, so that damage costs the one that it hit.
+//! The entries of a journal. Each has a checksum of its own, so that damage costs only the entry that it hits.
 //!
-//! An entry is a mark (4 bytes), its kind (1), the lengths of key (2) and value (4), the number of its change (8), a checksum
-//! of all that with what follows (4), the key, the value; numbers are little-endian.
+//! An entry consists of a mark (4 bytes), a kind (1), the lengths of key (2) and value (4), the number of its change
+//! (8), a checksum of all that and of what follows (4), the key and the value. Numbers are little-endian.
 
-/// Hardly ever found where no entry begins; if so, the checksum does not fit.
+/// These bytes rarely occur elsewhere; where they do, the checksum does not match.
 pub(super) const MARK: [u8; 4] = [0xf7, b'O', b'J', 0xc1];
 const HEAD: usize = 4 + 1 + 2 + 4 + 8 + 4;
-/// No value is longer: a record's limit, and what sealing adds.
+/// The longest value: the limit of a record, and what sealing adds.
 const LONGEST: usize = 128 << 10;
-/// An entry has no more bytes.
+/// The longest entry.
 pub(super) const MOST: usize = HEAD + u16::MAX as usize + LONGEST;
 /// The length of an [`Entry::Done`].
 pub(super) const DONE: usize = HEAD + 9;
 
-/// A part of the journal.
+/// An entry of the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Entry<'b> {
-    /// The first one: changes are numbered from here on.
+    /// The first entry; changes are numbered from here.
     Begin,
-    /// A record is written.
+    /// Writes a record.
     Put(&'b str, &'b [u8]),
-    /// A record is removed.
+    /// Removes a record.
     Remove(&'b str),
-    /// A change is complete, with so many entries.
+    /// Completes a change with this many entries.
     Commit(u32),
-    /// A change is durable and was acknowledged.
-    Done(Done),
+    /// Notes that a change is durable and was acknowledged.
+    Done(DoneNote),
 }
 
-/// What is known when a change is acknowledged.
+/// What is noted when a change is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::store) struct Done {
+pub(in crate::store) struct DoneNote {
     /// The number of the change.
     pub change: u64,
-    /// Whether sled has it, too, durably.
+    /// Whether sled has it durably as well.
     pub is_in_engine: bool,
-    /// Bytes of all records that there are.
+    /// The size of all records in bytes.
     pub live: u64,
 }
 
-/// What stands at the beginning of some bytes.
+/// What some bytes begin with.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decoded<'b> {
-    /// An entry of the change `change`; `value` is where its value begins, `length` where it ends.
+    /// An entry of the change `change`; its value is at `value..length`.
     Entry { entry: Entry<'b>, change: u64, value: usize, length: usize },
-    /// The beginning of one.
+    /// An incomplete entry.
     Short,
-    /// None.
+    /// No entry.
     Nonsense,
 }
 
-/// Appends an entry; where its value begins in `bytes`.
+/// Appends an entry to `bytes`; returns the offset of its value.
 pub(super) fn encode(bytes: &mut Vec<u8>, change: u64, entry: Entry<'_>) -> usize {
     let number;
     let mut done = [0; 9];
@@ -62,7 +62,7 @@ pub(super) fn encode(bytes: &mut Vec<u8>, change: u64, entry: Entry<'_>) -> usiz
             number = entries.to_le_bytes();
             (3, "", &number)
         }
-        Entry::Done(Done { is_in_engine, live, .. }) => {
+        Entry::Done(DoneNote { is_in_engine, live, .. }) => {
             done[0] = u8::from(is_in_engine);
             done[1..].copy_from_slice(&live.to_le_bytes());
             (4, "", &done)
@@ -81,7 +81,7 @@ pub(super) fn encode(bytes: &mut Vec<u8>, change: u64, entry: Entry<'_>) -> usiz
     bytes.len() - value.len()
 }
 
-/// What stands at the beginning of `bytes`.
+/// Decodes the entry at the beginning of `bytes`.
 pub(super) fn decode(bytes: &[u8]) -> Decoded<'_> {
     if !bytes.starts_with(&MARK[..bytes.len().min(MARK.len())]) {
         return Decoded::Nonsense;
@@ -105,9 +105,11 @@ pub(super) fn decode(bytes: &[u8]) -> Decoded<'_> {
         (1, sealed) => Entry::Put(key, sealed),
         (2, []) => Entry::Remove(key),
         (3, &[a, b, c, d]) => Entry::Commit(u32::from_le_bytes([a, b, c, d])),
-        (4, &[engine, a, b, c, d, e, f, g, h]) => {
-            Entry::Done(Done { change, is_in_engine: engine == 1, live: u64::from_le_bytes([a, b, c, d, e, f, g, h]) })
-        }
+        (4, &[engine, a, b, c, d, e, f, g, h]) => Entry::Done(DoneNote {
+            change,
+            is_in_engine: engine == 1,
+            live: u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+        }),
         _ => return Decoded::Nonsense,
     };
     let begin = HEAD + key.len();
@@ -127,7 +129,7 @@ mod tests {
 
     #[test]
     fn entries_are_read_as_written() {
-        let done = Entry::Done(Done { change: 7, is_in_engine: true, live: 1 << 40 });
+        let done = Entry::Done(DoneNote { change: 7, is_in_engine: true, live: 1 << 40 });
         for entry in [Entry::Begin, Entry::Put("a/b", b"value"), Entry::Remove("a/b"), Entry::Commit(3), done] {
             let mut bytes = Vec::new();
             let value = encode(&mut bytes, 7, entry);

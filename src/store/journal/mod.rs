@@ -1,9 +1,9 @@
-//! The journal: what was acknowledged, in the order in which it was.
+//! The journal: all acknowledged changes in order.
 //!
-//! In go whole changes, out come the places of all records. A change is acknowledged once its entries and its commit are
-//! durable here; everything else (sled, the snapshot, the index) follows from this file and may be thrown away. What does not
-//! fit is cut off again, so that a full or failing disk leaves the journal as it was. Bytes that make no sense at the end were
-//! never acknowledged; anywhere else they are damage, which is never passed over in silence.
+//! In: whole changes. Out: the places of all records. A change is acknowledged once its entries and commit are durable
+//! here; everything else (sled, the snapshot, the index) can be rebuilt from this file. A failed append is cut off
+//! again, so that a full or failing disk leaves the journal as it was. Unreadable bytes at the end were never
+//! acknowledged; anywhere else they are damage, which is always reported.
 
 mod entry;
 mod places;
@@ -13,42 +13,42 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-pub(super) use entry::Done;
+pub(super) use entry::DoneNote;
 use entry::{DONE, Decoded, Entry, decode, encode};
 pub(super) use places::{Places, Readable};
 
 use crate::durable;
 
-/// Its name in the store's folder.
+/// The journal's name in the store's folder.
 pub(super) const FILE: &str = "journal";
-/// Bytes that are written at once where a journal is made anew.
+/// How many bytes are written at once to a new journal.
 const AT_ONCE: usize = 1 << 20;
 
-/// A record as it lies on the disk, or `None` where it is removed.
+/// A key and its sealed value; `None` removes it.
 pub(super) type Sealed<'s> = (&'s str, Option<&'s [u8]>);
 
-/// The journal, to be written by whoever owns the store.
+/// The journal, open for writing by the store's owner.
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
     file: File,
-    /// Where the next entry goes.
+    /// The offset of the next entry.
     end: u64,
-    /// How much of it is durable.
+    /// The length that is durable.
     durable: u64,
-    /// What was written could not be cut off again.
+    /// Whether a failed append could not be cut off again.
     is_stuck: bool,
 }
 
 impl Journal {
-    /// Makes a journal without a change in `folder`.
+    /// Creates a journal without changes in `folder`.
     pub fn create(folder: &Path) -> io::Result<()> {
         let mut bytes = Vec::new();
         encode(&mut bytes, 0, Entry::Begin);
         durable::replace(&folder.join(FILE), &bytes)
     }
 
-    /// Opens the one in `folder` to go on at `end`; what stands behind that was never acknowledged and goes.
+    /// Opens the journal in `folder` to append at `end`; what follows was never acknowledged and is cut off.
     pub fn open(folder: &Path, end: u64) -> io::Result<Journal> {
         let path = folder.join(FILE);
         let file = OpenOptions::new().read(true).write(true).open(&path)?;
@@ -58,7 +58,7 @@ impl Journal {
         Ok(Journal { path, file, end, durable: end, is_stuck: false })
     }
 
-    /// Makes durable what whoever was killed may only have written.
+    /// Makes the file durable: a writer that was killed may not have done so.
     pub fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
     }
@@ -67,7 +67,7 @@ impl Journal {
         &self.path
     }
 
-    /// Bytes of it.
+    /// Its length in bytes.
     pub fn size(&self) -> u64 {
         self.end
     }
@@ -77,7 +77,8 @@ impl Journal {
         !self.is_stuck
     }
 
-    /// Appends a change, durably, or leaves everything as it was. Where the values begin, in the order of `records`.
+    /// Appends a change durably, or leaves the journal as it was. Returns the offsets of the values, in the order of
+    /// `records`.
     pub fn append(&mut self, change: u64, records: &[Sealed<'_>]) -> io::Result<Vec<u64>> {
         let mut bytes = Vec::new();
         let places: Vec<u64> =
@@ -85,7 +86,7 @@ impl Journal {
         encode(&mut bytes, change, Entry::Commit(records.len() as u32));
         self.write(&bytes)?;
         if let Err(error) = self.file.sync_data() {
-            // What the system forgot of it must not be built upon.
+            // After a failed fsync the system may have dropped the data, so it must not be built upon.
             self.cut(self.durable);
             return Err(error);
         }
@@ -93,8 +94,8 @@ impl Journal {
         Ok(places)
     }
 
-    /// Notes that the last change is durable. Without that, whoever opens the journal next reads all of it.
-    pub fn done(&mut self, done: Done) -> io::Result<()> {
+    /// Notes that the last change is durable. Without the note the next opening reads the whole journal.
+    pub fn done(&mut self, done: DoneNote) -> io::Result<()> {
         let mut bytes = Vec::new();
         encode(&mut bytes, done.change, Entry::Done(done));
         self.write(&bytes)
@@ -115,8 +116,8 @@ impl Journal {
     }
 }
 
-/// How the journal in `folder` ends, where that can be told without reading it: its last writer came to an end.
-pub(super) fn end(folder: &Path) -> io::Result<Option<(Done, u64)>> {
+/// The note at the end of the journal in `folder`, and its length; `None` if the last writer left none.
+pub(super) fn end(folder: &Path) -> io::Result<Option<(DoneNote, u64)>> {
     let mut file = File::open(folder.join(FILE))?;
     let length = file.metadata()?.len();
     let Some(at) = length.checked_sub(DONE as u64) else { return Ok(None) };
@@ -129,8 +130,8 @@ pub(super) fn end(folder: &Path) -> io::Result<Option<(Done, u64)>> {
     })
 }
 
-/// A journal that is made of records at the path `path`, all as one change; it is durable when it is finished.
-pub(super) struct Making {
+/// A new journal at `path` that gets all records in one change; it is durable once finished.
+pub(super) struct NewJournal {
     path: PathBuf,
     file: File,
     bytes: Vec<u8>,
@@ -138,11 +139,11 @@ pub(super) struct Making {
     entries: u32,
 }
 
-impl Making {
-    pub fn begin(path: &Path, change: u64) -> io::Result<Making> {
+impl NewJournal {
+    pub fn begin(path: &Path, change: u64) -> io::Result<NewJournal> {
         let mut bytes = Vec::new();
         encode(&mut bytes, change.saturating_sub(1), Entry::Begin);
-        Ok(Making { path: path.to_owned(), file: File::create(path)?, bytes, change, entries: 0 })
+        Ok(NewJournal { path: path.to_owned(), file: File::create(path)?, bytes, change, entries: 0 })
     }
 
     pub fn put(&mut self, key: &str, sealed: &[u8]) -> io::Result<()> {
@@ -155,7 +156,7 @@ impl Making {
         Ok(())
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     pub fn finish(mut self) -> io::Result<u64> {
         if self.change > 0 {
             encode(&mut self.bytes, self.change, Entry::Commit(self.entries));

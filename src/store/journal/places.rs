@@ -5,35 +5,35 @@ use std::ops::Bound::Unbounded;
 use std::path::Path;
 
 use super::entry::Entry;
-use super::walk::{Met, walk};
+use super::walk::{WalkItem, walk};
 use crate::store::start;
 
-/// Where the value of a record lies.
+/// The place of a record's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) struct Place {
     at: u64,
     length: u32,
 }
 
-/// Takes a key and what lies under it.
+/// A callback for a key and its sealed value.
 type Each<'e, E> = &'e mut dyn FnMut(&str, io::Result<Vec<u8>>) -> Result<(), E>;
 
-/// A journal that was read to its end: all records, found by their keys.
+/// A journal that was read completely, with the place of each record.
 #[derive(Debug)]
 pub(in crate::store) struct Places {
     file: File,
     places: BTreeMap<String, Place>,
-    /// The number of the last change, when it was read.
+    /// The number of the last change at the time of reading.
     pub change: u64,
-    /// Bytes of all records.
+    /// The size of all records in bytes.
     pub live: u64,
-    /// Where the last whole change ended then; what stands behind was never acknowledged.
+    /// The end of the last whole change at the time of reading; what follows was never acknowledged.
     pub end: u64,
 }
 
 impl Places {
-    /// Reads the journal at `path`. The inner error says what is damaged. Somebody may write it meanwhile: what they have not
-    /// finished is none of it.
+    /// Reads the journal at `path`. The inner error describes damage. The journal may be written meanwhile: an
+    /// unfinished change is ignored.
     pub fn read(path: &Path) -> io::Result<Result<Places, String>> {
         let mut file = File::open(path)?;
         let mut reading = Reading::default();
@@ -44,29 +44,29 @@ impl Places {
         }))
     }
 
-    /// The value of `key`, as it lies there.
+    /// The sealed value of `key`.
     pub fn get(&self, key: &str) -> Option<io::Result<Vec<u8>>> {
         self.places.get(key).map(|place| fetch(&self.file, *place))
     }
 
-    /// Hands every record whose key begins with `prefix` and stands behind `after` to `each`, in the order of their keys.
+    /// Calls `each` with every record whose key begins with `prefix` and comes after `after`, in order.
     pub fn scan<E>(&self, prefix: &str, after: Option<&str>, each: Each<'_, E>) -> Result<(), E> {
         self.from(prefix, after).try_for_each(|(key, place)| each(key, fetch(&self.file, *place)))
     }
 
-    /// How many records begin with `prefix`.
+    /// The number of records whose keys begin with `prefix`.
     pub fn count(&self, prefix: &str) -> u64 {
         self.from(prefix, None).count() as u64
     }
 
-    /// The places of those that begin with `prefix` and stand behind `after`.
+    /// The places of records whose keys begin with `prefix` and come after `after`.
     fn from<'p>(&'p self, prefix: &'p str, after: Option<&str>) -> impl Iterator<Item = (&'p String, &'p Place)> {
         self.places
             .range::<str, _>((start(prefix, after), Unbounded))
             .take_while(move |(key, _)| key.starts_with(prefix))
     }
 
-    /// Takes over a change that was appended: each key with where its value begins and how long that is.
+    /// Adopts an appended change: keys with the offsets and lengths of their values.
     pub fn apply<'k>(&mut self, records: impl Iterator<Item = (&'k str, u64, Option<usize>)>) {
         for (key, at, length) in records {
             let place = length.map(|length| Place { at, length: length as u32 });
@@ -90,7 +90,7 @@ fn fetch(mut file: &File, place: Place) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A journal on the way to its end.
+/// The state while a journal is read.
 #[derive(Debug, Default)]
 struct Reading {
     begun: bool,
@@ -98,30 +98,30 @@ struct Reading {
     /// The last whole change, and where it ends.
     change: u64,
     end: u64,
-    /// Entries behind it.
+    /// Entries after it.
     open: Vec<(String, Option<Place>)>,
-    /// The first place behind it that makes no sense.
+    /// The first offset after it that is unreadable or out of order.
     doubt: Option<u64>,
     damage: Option<String>,
 }
 
 impl Reading {
-    fn meet(&mut self, met: Met<'_>) {
+    fn meet(&mut self, met: WalkItem<'_>) {
         if self.damage.is_some() {
             return;
         }
         let (entry, change, value, end) = match met {
-            Met::Gap { from } => {
+            WalkItem::Gap { from } => {
                 self.doubt = self.doubt.or(Some(from));
                 return;
             }
-            Met::Entry { entry, change, value, end } => (entry, change, value, end),
+            WalkItem::Entry { entry, change, value, end } => (entry, change, value, end),
         };
         match entry {
             Entry::Begin if !self.begun && self.doubt.is_none() => {
                 (self.begun, self.change, self.end) = (true, change, end)
             }
-            // The end of a journal over whose beginning another one was written.
+            // The rest of a journal whose beginning was overwritten by another.
             Entry::Begin => self.doubt = self.doubt.or(Some(value)),
             Entry::Put(key, sealed) => {
                 self.note(change, key, Some(Place { at: value, length: sealed.len() as u32 }));
@@ -140,7 +140,7 @@ impl Reading {
                     self.doubt = self.doubt.or(Some(self.end));
                 }
             }
-            // Nobody appends to a change that is not whole: this one was, and so were all before.
+            // Only a whole change is followed by others, so this one and all before it were whole once.
             Entry::Commit(_) => self.give_up(change),
             Entry::Done(_) if self.begun && change == self.change && self.open.is_empty() => {
                 (self.end, self.doubt) = (end, None);
@@ -171,20 +171,20 @@ impl Reading {
     }
 }
 
-/// What can be read of a journal, however damaged it is.
+/// What can be read of a journal, no matter how damaged.
 #[derive(Debug, Default)]
 pub(in crate::store) struct Readable {
     file: Option<File>,
-    /// What was written last under each key that can be read; `None` is a removal.
+    /// The last readable value of each key; `None` is a removal.
     pub places: BTreeMap<String, Option<Place>>,
-    /// The last change of which anything is there.
+    /// The highest number of any readable change.
     pub change: u64,
-    /// In how many places there were bytes that make no sense.
+    /// The number of unreadable gaps.
     pub gaps: u64,
 }
 
 impl Readable {
-    /// Reads the journal at `path`; an empty one where there is none.
+    /// Reads the journal at `path`; empty if there is none.
     pub fn read(path: &Path) -> io::Result<Readable> {
         let mut file = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Readable::default()),
@@ -192,8 +192,8 @@ impl Readable {
         };
         let mut found = Readable::default();
         walk(&mut file, &mut |met| match met {
-            Met::Gap { .. } => found.gaps += 1,
-            Met::Entry { entry, change, value, .. } => {
+            WalkItem::Gap { .. } => found.gaps += 1,
+            WalkItem::Entry { entry, change, value, .. } => {
                 found.change = found.change.max(change);
                 match entry {
                     Entry::Put(key, sealed) => {
@@ -208,7 +208,7 @@ impl Readable {
         Ok(Readable { file: Some(file), ..found })
     }
 
-    /// What lies at `place`.
+    /// The sealed value at `place`.
     pub fn fetch(&self, place: Place) -> io::Result<Vec<u8>> {
         self.file.as_ref().map_or(Err(io::ErrorKind::NotFound.into()), |file| fetch(file, place))
     }

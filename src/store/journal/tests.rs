@@ -4,7 +4,8 @@ use super::*;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// A journal of six changes of three records each, every second one noted as done; where each change ends.
+/// A journal of six changes with three records each, of which every second is noted as done; returns the end of each
+/// change.
 fn journal(folder: &Path) -> io::Result<Vec<u64>> {
     Journal::create(folder)?;
     let mut journal = Journal::open(folder, std::fs::metadata(folder.join(FILE))?.len())?;
@@ -15,7 +16,7 @@ fn journal(folder: &Path) -> io::Result<Vec<u64>> {
         journal.append(change, &records)?;
         ends.push(journal.size());
         if change % 2 == 0 {
-            journal.done(Done { change, is_in_engine: true, live: 0 })?;
+            journal.done(DoneNote { change, is_in_engine: true, live: 0 })?;
         }
     }
     Ok(ends)
@@ -51,7 +52,7 @@ fn a_change_that_is_not_whole_at_the_end_is_none() -> Outcome {
 }
 
 proptest! {
-    /// Damage is told wherever something was acknowledged behind it, and costs a salvage one record at most.
+    /// Damage is reported wherever something was acknowledged after it, and costs a salvage at most one record.
     #[test]
     fn damage_is_never_taken_for_the_end(at in any::<prop::sample::Index>(), bit in 0u8..8) {
         let check = || -> Outcome {
@@ -63,7 +64,7 @@ proptest! {
             bytes[at] ^= 1 << bit;
             std::fs::write(&path, &bytes)?;
             match Places::read(&path)? {
-                // A note was hit, which nobody misses.
+                // Only a note was hit, which is not needed.
                 Ok(places) => assert_eq!((places.change, places.count("")), (6, 18)),
                 Err(damage) => assert!(!damage.is_empty()),
             }

@@ -2,19 +2,19 @@ use std::io::{self, Read};
 
 use super::entry::{Decoded, Entry, MARK, MOST, decode};
 
-/// Bytes that are read at once.
+/// How many bytes are read at once.
 const CHUNK: usize = 1 << 20;
 
-/// What is met on the way through a journal.
-pub(super) enum Met<'b> {
-    /// An entry of a change; its value begins at `value`, it ends at `end`.
+/// What a walk through a journal finds.
+pub(super) enum WalkItem<'b> {
+    /// An entry of a change; `value` and `end` are the offsets of its value and its end.
     Entry { entry: Entry<'b>, change: u64, value: u64, end: u64 },
-    /// From `from` on, bytes that are no entry.
+    /// Bytes from the offset `from` that are no entry.
     Gap { from: u64 },
 }
 
-/// Goes through all of `journal` and hands what it meets to `each`. Behind damage it goes on where the next entry begins.
-pub(super) fn walk(journal: &mut dyn Read, each: &mut dyn FnMut(Met<'_>)) -> io::Result<()> {
+/// Walks through all of `journal` and calls `each`. After damage it continues at the next entry.
+pub(super) fn walk(journal: &mut dyn Read, each: &mut dyn FnMut(WalkItem<'_>)) -> io::Result<()> {
     let (mut bytes, mut at, mut offset) = (Vec::new(), 0, 0);
     let (mut is_end, mut in_gap) = (false, false);
     loop {
@@ -34,12 +34,12 @@ pub(super) fn walk(journal: &mut dyn Read, each: &mut dyn FnMut(Met<'_>)) -> io:
             Decoded::Entry { entry, change, value, length } => {
                 in_gap = false;
                 at += length;
-                each(Met::Entry { entry, change, value: here + value as u64, end: offset + at as u64 });
+                each(WalkItem::Entry { entry, change, value: here + value as u64, end: offset + at as u64 });
             }
-            // With all of an entry's length in sight, that is none either.
+            // With the longest possible entry in the buffer, an incomplete one is none either.
             Decoded::Short | Decoded::Nonsense => {
                 if !in_gap {
-                    each(Met::Gap { from: here });
+                    each(WalkItem::Gap { from: here });
                 }
                 in_gap = true;
                 at += 1 + memchr::memmem::find(&rest[1..], &MARK).unwrap_or(rest.len().saturating_sub(MARK.len()));
@@ -56,10 +56,10 @@ mod tests {
 
     fn met(mut bytes: &[u8]) -> (Vec<String>, usize) {
         let (mut keys, mut gaps) = (Vec::new(), 0);
-        let each = &mut |met: Met<'_>| match met {
-            Met::Entry { entry: Entry::Put(key, _), .. } => keys.push(key.to_owned()),
-            Met::Entry { .. } => {}
-            Met::Gap { .. } => gaps += 1,
+        let each = &mut |met: WalkItem<'_>| match met {
+            WalkItem::Entry { entry: Entry::Put(key, _), .. } => keys.push(key.to_owned()),
+            WalkItem::Entry { .. } => {}
+            WalkItem::Gap { .. } => gaps += 1,
         };
         assert!(walk(&mut bytes, each).is_ok());
         (keys, gaps)
@@ -68,7 +68,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-        /// One bad bit costs one entry, wherever it is.
+        /// One flipped bit costs one entry, wherever it is.
         #[test]
         fn damage_costs_what_it_hits(
             lengths in proptest::collection::vec(0_usize..70_000, 2..40),

@@ -1,5 +1,5 @@
-//! Words of logs and of people never become markup: a page with hostile ones has the tags and attributes of the same page with
-//! harmless ones.
+//! What people or logs say never becomes markup: a page with hostile words has the same tags and attributes as the page
+//! with harmless ones.
 
 use super::*;
 use crate::history::{Likeness, Order, Query};
@@ -8,7 +8,7 @@ use crate::model::{Text, Texts};
 const HOSTILE: &str = " \"'`><script>alert(1)</script><img src=x onerror=alert(1)>--></style></title><a href=\"javascript:alert(1)\">&lt;";
 const HARMLESS: &str = " some words";
 
-/// All pages that show words of others, each with `added` behind every word of an incident, of people and of a query.
+/// All pages that show words of others, with `added` appended to every word of an incident, of people and of a query.
 fn pages(added: &str) -> Result<Vec<(&'static str, Markup)>, Box<dyn std::error::Error>> {
     let viewer = Viewer { name: Some(added), csrf: added, path: added, ..viewer(Language::En, Theme::Dark) };
     let told = |words: &str| format!("{words}{added}");
@@ -38,11 +38,11 @@ fn pages(added: &str) -> Result<Vec<(&'static str, Markup)>, Box<dyn std::error:
         worked: Some(true),
         ..Document::new(&record, None)
     };
-    let row = Row { document: &document, count: Some(3) };
+    let row = IncidentRow { document: &document, count: Some(3) };
     let weeks = vec![(told("2026-11-16"), 1), (told("2026-11-23"), 2)];
     let query = told("pahse:forward");
     let error = query.parse::<Query>().err().ok_or("the query is read")?;
-    let saved = [Saved { name: told("name"), query: told("query") }];
+    let saved = [SavedQuery { name: told("name"), query: told("query") }];
     let list = IncidentList {
         query: &query,
         error: Some(&error),
@@ -65,7 +65,7 @@ fn pages(added: &str) -> Result<Vec<(&'static str, Markup)>, Box<dyn std::error:
     }];
     let parts = vec![told("part")];
     let key = told("1-0");
-    let group_of = GroupOf { key: &key, parts: &parts, first: added, last: added, weeks: &weeks };
+    let group_of = IncidentGroup { key: &key, parts: &parts, first: added, last: added, weeks: &weeks };
     let shown = IncidentPage {
         row,
         report: &report,
@@ -134,20 +134,20 @@ fn pages(added: &str) -> Result<Vec<(&'static str, Markup)>, Box<dyn std::error:
         ("diff", compare(&viewer, &record, &record)),
         ("diff of none", compare_none(&viewer, added, added)),
         ("login", login(&viewer, added, true)),
-        ("problem", problem(&viewer, &Problem { status: 404, detail: added, advice: Some(added) })),
+        ("problem", problem(&viewer, &ProblemPage { status: 404, detail: added, advice: Some(added) })),
         ("dead letters", dead_letters(&viewer, &[letter])),
         ("audit", audit(&viewer, &[audited], Some(added))),
     ])
 }
 
-/// The tags of a page with the names of their attributes, and the values that browsers follow.
+/// The tags of a page with the names of their attributes, and the addresses in it that a browser would follow.
 fn skeleton(page: &str) -> (Vec<String>, Vec<String>) {
     let (mut tags, mut followed) = (Vec::new(), Vec::new());
     let mut rest = page;
     while let Some(at) = rest.find('<') {
         rest = &rest[at + 1..];
         let mut tag = String::new();
-        // To the `>` that stands outside of a value.
+        // Up to the `>` outside of a quoted value.
         loop {
             let stop = rest.find(['"', '>']).unwrap_or(rest.len());
             tag.push_str(&rest[..stop]);
@@ -180,7 +180,7 @@ fn hostile_words_never_become_markup() -> Outcomes {
             let is_ours = address.starts_with('/') && !address.starts_with("//")
                 || address.starts_with('#')
                 || address == "data:,";
-            // What people link to, and addresses that whoever calls gives.
+            // Links that people wrote, and addresses that the caller passed in.
             let is_given = address.starts_with("https://ci.example/") || address.starts_with(" &quot;");
             assert!(is_ours || is_given, "{name} leads to {address}");
         }

@@ -1,4 +1,4 @@
-//! Every page, made of cases of corpus/.
+//! Renders every page from cases of corpus/.
 
 use super::*;
 use crate::history::{Likeness, Order, Query, Verdict, add, search, similar};
@@ -39,8 +39,8 @@ fn weeks(counts: impl Fn(u64) -> u64) -> Vec<(String, u64)> {
     (0..).zip(MONDAYS).map(|(place, monday)| (monday.to_owned(), counts(place))).collect()
 }
 
-fn row(document: &Document, place: usize) -> Row<'_> {
-    Row { document, count: Some((place * 7 % 23 + 1) as u64) }
+fn row(document: &Document, place: usize) -> IncidentRow<'_> {
+    IncidentRow { document, count: Some((place * 7 % 23 + 1) as u64) }
 }
 
 #[test]
@@ -81,8 +81,8 @@ fn every_page_is_made_in_both_languages_and_themes() -> Outcomes {
             values: MONDAYS.iter().rev().take(4).map(|monday| ((*monday).to_owned(), 3)).collect(),
         };
         let saved = [
-            Saved { name: "Large requests".to_owned(), query: "kind:gpu_oom requested:>2GiB".to_owned() },
-            Saved { name: "Not yet resolved".to_owned(), query: "resolved:no".to_owned() },
+            SavedQuery { name: "Large requests".to_owned(), query: "kind:gpu_oom requested:>2GiB".to_owned() },
+            SavedQuery { name: "Not yet resolved".to_owned(), query: "resolved:no".to_owned() },
         ];
         let list = IncidentList {
             query: "",
@@ -139,7 +139,7 @@ fn every_page_is_made_in_both_languages_and_themes() -> Outcomes {
             ..Annotations::default()
         };
         let counts = weeks(|place| place * 5 % 7);
-        let group_of = GroupOf {
+        let group_of = IncidentGroup {
             key: &document.group,
             parts: &records[0].incident.fingerprint.parts,
             first: "2026-09-08T01:00:00Z",
@@ -234,7 +234,7 @@ fn every_page_is_made_in_both_languages_and_themes() -> Outcomes {
     Ok(())
 }
 
-/// Leaves the page where it was asked for; each page has its language, one heading and no markup that the policy forbids.
+/// Checks that the page has one heading and no markup that the policy forbids, and writes it to OOMDOC_PAGES, if set.
 fn keep(name: &str, page: &Markup) -> Outcomes {
     let text = &page.0;
     assert_eq!(text.matches("<h1").count(), 1, "{name}");

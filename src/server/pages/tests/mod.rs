@@ -1,4 +1,5 @@
-//! Pages over real incidents and hostile ones. With OOMDOC_PAGES=FOLDER, [`gallery`] leaves what it made there, to be looked at.
+//! Tests over real and hostile incidents. With OOMDOC_PAGES=FOLDER, [`gallery`] writes its pages there, to be looked
+//! at.
 
 mod escaping;
 mod gallery;
@@ -15,19 +16,19 @@ use crate::redact::Redactor;
 
 pub(super) type Outcomes = Result<(), Box<dyn std::error::Error>>;
 
-/// Somebody who may do everything.
+/// A viewer who may do everything.
 pub(super) fn viewer(language: Language, theme: Theme) -> Viewer<'static> {
     Viewer { language, name: Some("mei"), may_write: true, is_admin: true, csrf: "c5rf", theme, path: "/?q=a" }
 }
 
-/// What is kept of a case of corpus/.
+/// The record of a case of corpus/.
 pub(super) fn record(case: &str) -> Result<Record, Box<dyn std::error::Error>> {
     let report = crate::analyze(&[format!("corpus/{case}")], &Options::default())?;
     let redactor = Redactor::new(&Knowledge::shipped()?.secrets)?;
     Ok(Record::of(&report, &redactor)?.ok_or("there is no incident")?)
 }
 
-/// The report of what was kept.
+/// The report behind a record.
 pub(super) fn report_of(record: &Record, language: Language) -> Result<Report, Box<dyn std::error::Error>> {
     let mut record = record.clone();
     retell(&mut record.incident, &Knowledge::shipped()?, language);

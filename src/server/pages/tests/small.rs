@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// With a line for each tag, without the names of files, which change with what they hold.
+/// One line per tag, and the assets' names, which change with their content, replaced.
 fn lines(page: &Markup) -> String {
     let mut text = page.0.replace("><", ">\n<");
     for asset in [&*assets::STYLE, &*assets::SCRIPT] {
@@ -18,7 +18,7 @@ fn small_pages() {
         Viewer { name: None, may_write: false, is_admin: false, csrf: "", path: "/groups?show=new", ..english };
     insta::assert_snapshot!("login", lines(&login(&nobody, "/groups", true)));
     let chinese = Viewer { language: Language::Zh, theme: Theme::Dark, ..nobody };
-    let missing = Problem { status: 404, detail: "没有这个事故", advice: Some("它可能已被删除。") };
+    let missing = ProblemPage { status: 404, detail: "没有这个事故", advice: Some("它可能已被删除。") };
     insta::assert_snapshot!("problem", lines(&problem(&chinese, &missing)));
     insta::assert_snapshot!("upload", lines(&upload(&english, "u1", None)));
     insta::assert_snapshot!(
@@ -42,7 +42,7 @@ fn files_are_found_under_the_name_of_what_they_hold() {
         assert_eq!(super::asset(&asset.path).map(|found| found.media_type), Some(asset.media_type));
     }
     assert!(super::asset("/static/oomdoc.0.css").is_none());
-    // Nothing is fetched from elsewhere.
+    // The stylesheet and the script load nothing from elsewhere.
     let style = &assets::STYLE.text;
     assert!(!style.contains("url(") && !style.contains("@import") && !assets::SCRIPT.text.contains("http"));
 }

@@ -1,16 +1,15 @@
-//! Forms: what people say of an incident. Each leads back to where its effect is seen.
+//! Forms: what people say about an incident. Each redirects to the page that shows its effect.
 
 use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::{Form, Path, State};
-use axum::response::Response;
 use serde::Deserialize;
 
-use super::super::narrow::address;
+use super::super::links::address;
 use super::super::parts::incident_path;
 use super::gather::SAVED;
-use super::to;
+use super::{PageResult, to};
 use crate::history::{self, Annotations, HistoryError, Verdict};
 use crate::server::access::Visitor;
 use crate::server::access::secret;
@@ -19,11 +18,11 @@ use crate::server::problem::Problem;
 use crate::server::state::Server;
 use crate::store::{Change, Store};
 
-/// A name or a tag has no more letters.
+/// The longest name or tag in characters.
 const LONGEST: usize = 64;
 
 #[derive(Deserialize)]
-pub struct Resolved {
+pub struct ResolveForm {
     #[serde(default)]
     patch: String,
     #[serde(default)]
@@ -36,19 +35,19 @@ pub struct Resolved {
 }
 
 #[derive(Deserialize)]
-pub struct Assigned {
+pub struct AssignForm {
     #[serde(default)]
     assignee: String,
 }
 
 #[derive(Deserialize)]
-pub struct Tagged {
+pub struct TagForm {
     #[serde(default)]
     tags: String,
 }
 
 #[derive(Deserialize)]
-pub struct Written {
+pub struct NoteForm {
     #[serde(default)]
     note: String,
     #[serde(default)]
@@ -56,20 +55,18 @@ pub struct Written {
 }
 
 #[derive(Deserialize)]
-pub struct Saving {
+pub struct SaveQueryForm {
     name: String,
     query: String,
 }
 
-type Told = Result<Response, Problem>;
-
-/// What was tried, and how it went; where nothing is named, that it is over.
+/// Records what was tried and whether it worked. If nothing is named, only whether the incident is resolved.
 pub async fn resolve(
     State(server): State<Arc<Server>>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
-    Form(told): Form<Resolved>,
-) -> Told {
+    Form(told): Form<ResolveForm>,
+) -> PageResult {
     let worked = told.worked == "yes";
     let (patch, did) = (told.patch.parse().ok(), some(told.did).filter(|_| told.patch.is_empty()));
     let back = incident_path(&id);
@@ -82,18 +79,18 @@ pub async fn resolve(
     Ok(to(&back))
 }
 
-/// That it is not over.
+/// Records that the incident is not resolved.
 pub async fn reopen(
     State(server): State<Arc<Server>>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
-) -> Told {
+) -> PageResult {
     let back = incident_path(&id);
     say(&server, &visitor, id, false).await?;
     Ok(to(&back))
 }
 
-/// Keeps whether `visitor` says that an incident is resolved.
+/// Records whether `visitor` considers the incident resolved.
 async fn say(server: &Arc<Server>, visitor: &Visitor, id: String, resolved: bool) -> Result<(), Problem> {
     let verdict = Verdict { resolved, by: visitor.name.clone(), time: history::now() };
     let mut said = Annotations { verdict: Some(verdict), ..Annotations::default() };
@@ -103,13 +100,13 @@ async fn say(server: &Arc<Server>, visitor: &Visitor, id: String, resolved: bool
     Ok(())
 }
 
-/// Who looks after it; nobody where no name stands there.
+/// Sets the assignee; an empty name removes it.
 pub async fn assign(
     State(server): State<Arc<Server>>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
-    Form(told): Form<Assigned>,
-) -> Told {
+    Form(told): Form<AssignForm>,
+) -> PageResult {
     let mut said = Annotations { assignee: some(short(told.assignee)?), ..Annotations::default() };
     server.redactor.mask(&mut said);
     let (back, asked) = (incident_path(&id), id.clone());
@@ -124,13 +121,13 @@ pub async fn assign(
     Ok(to(&back))
 }
 
-/// Words to find it by, apart by blanks or commas.
+/// Adds tags, which blanks or commas separate.
 pub async fn tag(
     State(server): State<Arc<Server>>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
-    Form(told): Form<Tagged>,
-) -> Told {
+    Form(told): Form<TagForm>,
+) -> PageResult {
     let words = told.tags.split(|sign: char| sign.is_whitespace() || "\",#".contains(sign));
     let words = words.filter(|word| !word.is_empty()).map(|word| short(word.to_owned()));
     let mut said = Annotations { tags: words.collect::<Result<_, _>>()?, ..Annotations::default() };
@@ -141,27 +138,27 @@ pub async fn tag(
     Ok(to(&back))
 }
 
-/// Something to know of it.
+/// Adds a note.
 pub async fn note(
     State(server): State<Arc<Server>>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
-    Form(told): Form<Written>,
-) -> Told {
+    Form(told): Form<NoteForm>,
+) -> PageResult {
     let back = incident_path(&id);
     server.note(id, Noted { text: told.note, link: some(told.link) }, &visitor).await?;
     Ok(to(&back))
 }
 
-/// More saved queries would be no list to choose from.
+/// A longer list of saved queries would be of no help.
 const MOST_SAVED: u64 = 100;
 
-/// A query that everybody can follow.
+/// Saves a query for everybody.
 pub async fn save(
     State(server): State<Arc<Server>>,
     Extension(visitor): Extension<Visitor>,
-    Form(saving): Form<Saving>,
-) -> Told {
+    Form(saving): Form<SaveQueryForm>,
+) -> PageResult {
     let masked = |text: String| server.redactor.text(&text).into_owned();
     let (name, query) = (masked(short(saving.name)?), masked(bounded(saving.query)?));
     query.parse::<history::Query>().map_err(HistoryError::from)?;
@@ -185,12 +182,12 @@ pub async fn save(
     Ok(to(&address("/", &[("q", &query)])))
 }
 
-/// What somebody wrote, where they did.
+/// The trimmed text, unless it is empty.
 fn some(text: String) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// A name: one line, not too long.
+/// A name: one line without control characters, no longer than [`LONGEST`].
 fn short(text: String) -> Result<String, Problem> {
     let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match text.chars().count() > LONGEST || text.chars().any(char::is_control) {

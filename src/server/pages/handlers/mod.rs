@@ -1,10 +1,11 @@
-//! Requests for pages: what they need is gathered from the server, shown by the views, and changed by forms that lead back to a page.
+//! The handlers of pages. In: requests; out: pages, or redirects after a form. They gather from the server what a view
+//! shows; no markup is made here.
 
 mod admin;
-mod asker;
 mod change;
 mod gather;
 mod history;
+mod page_request;
 mod session;
 mod upload;
 
@@ -17,12 +18,13 @@ use crate::server::access::Scope;
 use crate::server::problem::Problem;
 use crate::server::routes::Route;
 use crate::server::state::Server;
-pub use asker::Asker;
+pub use page_request::PageRequest;
 pub use upload::Uploads;
 
+type PageResult = Result<Response, Problem>;
 type To = MethodRouter<std::sync::Arc<Server>>;
 
-/// All pages, what they ask for, and where their forms lead.
+/// All routes of pages and their forms.
 pub fn routes() -> Vec<Route> {
     let look = |path, to: To| Route { path, method: Method::GET, need: Some(Scope::Read), about: None, to };
     let tell = |path, to: To| Route { path, method: Method::POST, need: Some(Scope::Write), about: None, to };
@@ -48,9 +50,9 @@ pub fn routes() -> Vec<Route> {
         look("/trends", get(history::trends)),
         look("/diff", get(history::diff)),
         write(look("/upload", get(upload::form))),
-        // How much may be sent is counted while it comes.
-        tell("/upload", post(upload::of_form).layer(DefaultBodyLimit::disable())),
-        tell("/upload/stream", post(upload::of_script)),
+        // The handler counts the bytes while they arrive.
+        tell("/upload", post(upload::from_form).layer(DefaultBodyLimit::disable())),
+        tell("/upload/stream", post(upload::from_script)),
         write(look("/upload/{id}", get(upload::shown))),
         write(look("/upload/{id}/progress", get(upload::progress))),
         tell("/upload/{id}/keep", post(upload::keep)),
@@ -60,7 +62,7 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// A file that pages ask for. Its name is of what it holds: whoever has it need not ask again.
+/// A stylesheet or script. Its name contains a digest of its content, so browsers may cache it for ever.
 async fn file(Path(file): Path<String>) -> Result<Response, Problem> {
     let asset = super::asset(&format!("/static/{file}")).ok_or_else(|| Problem::not_found("there is no such file"))?;
     let kind = HeaderValue::from_static(asset.media_type);
@@ -68,12 +70,12 @@ async fn file(Path(file): Path<String>) -> Result<Response, Problem> {
     Ok(([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, keep)], asset.text.as_str()).into_response())
 }
 
-/// To another page, with nothing sent again.
+/// A redirect that makes the browser GET `path`.
 fn to(path: &str) -> Response {
     Redirect::to(path).into_response()
 }
 
-/// A path of this server, whatever a form says; the first page for anything else.
+/// `path`, if it is a path on this server; otherwise `/`, so that a form cannot redirect elsewhere.
 fn local(path: &str) -> &str {
     let is_ours =
         path.starts_with('/') && !path.starts_with("//") && !path.chars().any(|sign| sign == '\\' || sign.is_control());

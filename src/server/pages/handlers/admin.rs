@@ -7,17 +7,17 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use super::super::{AuditRow, DeadLetter, audit, dead_letters};
-use super::{Asker, to};
+use super::{PageRequest, to};
 use crate::server::access::Visitor;
-use crate::server::bot::{Answering, letters as undone, retry};
+use crate::server::bot::{BotHandle, letters as undone, retry};
 use crate::server::problem::Problem;
 use crate::server::state::Server;
 
-/// Rows of the audit log.
+/// Rows of the audit log on its page.
 const ROWS: usize = 500;
 
-/// Who did what.
-pub async fn audited(State(server): State<Arc<Server>>, asker: Asker) -> Result<Response, Problem> {
+/// The audit log.
+pub async fn audited(State(server): State<Arc<Server>>, request: PageRequest) -> Result<Response, Problem> {
     let read = tokio::task::spawn_blocking(move || server.access.audit.last(ROWS)).await;
     let entries = read.map_err(|error| Problem::internal(&error))?.map_err(|error| Problem::internal(&error))?;
     let rows: Vec<AuditRow> = entries
@@ -30,18 +30,18 @@ pub async fn audited(State(server): State<Arc<Server>>, asker: Asker) -> Result<
             from: entry.address,
         })
         .collect();
-    Ok(asker.page(|viewer| audit(viewer, &rows, None)))
+    Ok(request.page(|viewer| audit(viewer, &rows, None)))
 }
 
-/// Which to try again.
+/// The form that names the work to try again.
 #[derive(Deserialize)]
-pub struct Named {
+pub struct RetryForm {
     id: String,
 }
 
-/// What the bot could not do.
-pub async fn letters(asker: Asker, answering: Extension<Answering>) -> Result<Response, Problem> {
-    let letters: Vec<DeadLetter> = undone(answering)
+/// The work that the bot gave up.
+pub async fn letters(request: PageRequest, bot: Extension<BotHandle>) -> Result<Response, Problem> {
+    let letters: Vec<DeadLetter> = undone(bot)
         .await?
         .0
         .into_iter()
@@ -53,17 +53,17 @@ pub async fn letters(asker: Asker, answering: Extension<Answering>) -> Result<Re
             time: letter.since,
         })
         .collect();
-    Ok(asker.page(|viewer| dead_letters(viewer, &letters)))
+    Ok(request.page(|viewer| dead_letters(viewer, &letters)))
 }
 
-/// Has the bot try one again.
+/// Makes the bot try again a piece of work that it gave up.
 pub async fn retried(
     State(server): State<Arc<Server>>,
     Extension(visitor): Extension<Visitor>,
-    answering: Extension<Answering>,
-    Form(named): Form<Named>,
+    bot: Extension<BotHandle>,
+    Form(named): Form<RetryForm>,
 ) -> Result<Response, Problem> {
-    retry(answering, Path(named.id.clone())).await?;
+    retry(bot, Path(named.id.clone())).await?;
     server.audit(&visitor, "retry", &named.id);
     Ok(to("/dead-letters"))
 }

@@ -1,4 +1,4 @@
-//! What all answers have in common.
+//! What all responses have in common: security headers, entity tags, problems as JSON.
 
 use axum::body::{Body, HttpBody, to_bytes};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -9,20 +9,20 @@ use crate::hexadecimal::hexadecimal;
 
 use super::problem::Problem;
 
-/// Longer answers have no tag: they are written while they are sent.
+/// Longer responses get no entity tag: they are streamed.
 const TAGGED: u64 = 8 << 20;
-/// Nothing is fetched from elsewhere, framed, or run that stands in a page.
+/// Allows nothing from other hosts, no inline script or style, and no framing.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// Headers that keep browsers from taking an answer for something else.
-pub fn guard(response: &mut Response) {
+/// Adds the headers that keep browsers from misusing a response.
+pub fn add_security_headers(response: &mut Response) {
     let headers = response.headers_mut();
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
-        // With `no-referrer` browsers would not say that our own forms come from us.
+        // With `no-referrer` browsers would not send the `Origin` of our own forms.
         (header::REFERRER_POLICY, "same-origin"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
@@ -30,8 +30,8 @@ pub fn guard(response: &mut Response) {
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("private, no-cache"));
 }
 
-/// `response`, or as a problem where it says in plain words what was wrong with the request: whoever reads a request for us answers so.
-pub async fn explained(response: Response) -> Response {
+/// Turns a plain-text refusal of one of axum's extractors into a [`Problem`]; returns any other response unchanged.
+pub async fn as_problem(response: Response) -> Response {
     let is_plain =
         response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain"));
     let status = response.status();
@@ -42,8 +42,8 @@ pub async fn explained(response: Response) -> Response {
     Problem::refused(status, String::from_utf8_lossy(&words)).into_response()
 }
 
-/// `response` with a tag of what stands in it, or no more than that nothing changed for whoever has it already.
-pub async fn tagged(response: Response, asked: &HeaderMap) -> Response {
+/// Adds an entity tag to a short successful response, or answers 304 if the client already has that entity.
+pub async fn with_etag(response: Response, asked: &HeaderMap) -> Response {
     let is_short = response.body().size_hint().exact().is_some_and(|bytes| bytes <= TAGGED);
     if response.status() != StatusCode::OK || !is_short || response.headers().contains_key(header::ETAG) {
         return response;

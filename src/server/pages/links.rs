@@ -1,10 +1,10 @@
-//! Queries in addresses: one more clause, or one less.
+//! Queries and addresses: adds a clause to a query or removes it, and encodes a query into a link.
 
 use std::fmt::Write;
 
 /// `field:value` as a clause of a query.
 pub(super) fn clause(field: &str, value: &str) -> String {
-    // A quotation mark cannot stand within quotation marks: the longest part beside them is enough to find it.
+    // A quoted value cannot contain a quotation mark, so search for the longest part without one.
     let value = value.split('"').max_by_key(|part| part.len()).unwrap_or_default();
     match value.contains(char::is_whitespace) || value.is_empty() {
         true => format!("{field}:\"{value}\""),
@@ -12,13 +12,13 @@ pub(super) fn clause(field: &str, value: &str) -> String {
     }
 }
 
-/// Whether `query` has this clause.
-pub(super) fn has(query: &str, clause: &str) -> bool {
+/// Whether `query` contains the clause.
+pub(super) fn contains_clause(query: &str, clause: &str) -> bool {
     place(query, clause).is_some()
 }
 
-/// `query` with this clause, or without it where it has it.
-pub(super) fn toggled(query: &str, clause: &str) -> String {
+/// `query` with the clause added, or removed if it was there.
+pub(super) fn toggle_clause(query: &str, clause: &str) -> String {
     match place(query, clause) {
         Some(at) => {
             let rest = [query[..at].trim_end(), query[at + clause.len()..].trim_start()];
@@ -29,7 +29,7 @@ pub(super) fn toggled(query: &str, clause: &str) -> String {
     }
 }
 
-/// Where the clause stands, as a whole.
+/// The offset of the clause, if it stands there as a whole word.
 fn place(query: &str, clause: &str) -> Option<usize> {
     let is_blank = |sign: Option<char>| sign.is_none_or(char::is_whitespace);
     query
@@ -38,7 +38,7 @@ fn place(query: &str, clause: &str) -> Option<usize> {
         .find(|at| is_blank(query[..*at].chars().next_back()) && is_blank(query[at + clause.len()..].chars().next()))
 }
 
-/// `path?name=value&…`, without what is empty.
+/// `path?name=value&…`; parameters with empty values are left out.
 pub(super) fn address(path: &str, parameters: &[(&str, &str)]) -> String {
     let mut address = path.to_owned();
     for (name, value) in parameters.iter().filter(|(_, value)| !value.is_empty()) {
@@ -48,7 +48,7 @@ pub(super) fn address(path: &str, parameters: &[(&str, &str)]) -> String {
     address
 }
 
-/// Percent-encoded, as a value of an address.
+/// `value` percent-encoded for a query string.
 pub(super) fn encoded(value: &str) -> String {
     let mut text = String::new();
     for byte in value.bytes() {
@@ -70,11 +70,11 @@ mod tests {
         let kind = clause("kind", "gpu_oom");
         let model = clause("model", "Qwen 2.5");
         assert_eq!((kind.as_str(), model.as_str()), ("kind:gpu_oom", "model:\"Qwen 2.5\""));
-        let both = toggled(&toggled("  ", &kind), &model);
+        let both = toggle_clause(&toggle_clause("  ", &kind), &model);
         assert_eq!(both, "kind:gpu_oom model:\"Qwen 2.5\"");
-        assert_eq!(toggled(&both, &kind), model);
-        assert_eq!(toggled(&both, &model), kind);
-        assert!(!has("-kind:gpu_oom kind:gpu_oom_x", &kind));
+        assert_eq!(toggle_clause(&both, &kind), model);
+        assert_eq!(toggle_clause(&both, &model), kind);
+        assert!(!contains_clause("-kind:gpu_oom kind:gpu_oom_x", &kind));
     }
 
     #[test]

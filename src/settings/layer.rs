@@ -5,55 +5,55 @@ use std::sync::Arc;
 
 use super::error::SettingsError;
 use super::file::File;
-use super::find::{Found, Places, Whose};
+use super::find::{FileOwner, FoundFile, SearchPaths};
 use super::key::{KEYS, Setter};
-use super::origin::{Origin, Place};
-use super::{schema, stray};
+use super::origin::{FileLine, Origin};
+use super::{schema, unknown_key};
 use crate::rulebase::{KeyLines, line_at};
 
-/// Nobody writes more settings by hand, in bytes.
+/// The largest file in bytes; nobody writes more settings by hand.
 const LARGEST: u64 = 1 << 20;
 
-/// A file that was read, and on which lines its keys stand.
+/// A file that was read, with the lines of its keys.
 #[derive(Debug)]
 pub struct Layer {
-    /// Which.
-    pub found: Found,
-    /// What stands there.
+    /// The file's place.
+    pub found: FoundFile,
+    /// Its contents.
     pub file: File,
     lines: KeyLines,
 }
 
 impl Layer {
-    /// Reads the file that was `found`; a project's must keep to what those may set.
-    pub fn read(found: Found, places: &Places) -> Result<Layer, SettingsError> {
+    /// Reads a file; a project's may only set what projects may.
+    pub fn read(found: FoundFile, places: &SearchPaths) -> Result<Layer, SettingsError> {
         let content = content(&found)?;
         let wrong = |line, problem: String, advice: String| SettingsError::Wrong {
-            place: Place { file: Arc::clone(&found.shown), line },
+            place: FileLine { file: Arc::clone(&found.shown), line },
             problem,
             advice,
         };
         let file: File = toml::from_str(&content).map_err(|error| {
             let schema = serde_json::to_value(schema()).unwrap_or_default();
-            if let Some(stray) = stray::find(&content, &schema) {
-                let line = line_at(&content, stray.offset).unwrap_or(1);
-                return wrong(line, format!("there is no key `{}`", stray.key), stray.advice);
+            if let Some(unknown_key) = unknown_key::find(&content, &schema) {
+                let line = line_at(&content, unknown_key.offset).unwrap_or(1);
+                return wrong(line, format!("there is no key `{}`", unknown_key.key), unknown_key.advice);
             }
             let line = error.span().and_then(|span| line_at(&content, span.start)).unwrap_or(1);
             wrong(line, error.message().to_owned(), "docs/configuration.md shows every key".to_owned())
         })?;
         let layer = Layer { file, lines: KeyLines::of(&content), found };
-        layer.keeps_to_its_place(places)?;
+        layer.check_setters(places)?;
         Ok(layer)
     }
 
-    /// Refuses what only the user's own file may set.
-    fn keeps_to_its_place(&self, places: &Places) -> Result<(), SettingsError> {
-        for key in KEYS.iter().filter(|_| self.found.whose == Whose::Project) {
+    /// Refuses keys that a project's file may not set.
+    fn check_setters(&self, places: &SearchPaths) -> Result<(), SettingsError> {
+        for key in KEYS.iter().filter(|_| self.found.whose == FileOwner::Project) {
             let path: Vec<&str> = key.name.split('.').collect();
             if let (Setter::User(otherwise), true) = (key.setter, self.lines.has(&path)) {
                 let problem = format!("`{}` may not be set by a project's file: {otherwise}", key.name);
-                let advice = format!("set it in your own, {}{}", places.own_shown(), key.otherwise());
+                let advice = format!("set it in your own, {}{}", places.own_shown(), key.other_ways());
                 return Err(self.wrong(&path, problem, advice));
             }
         }
@@ -61,11 +61,11 @@ impl Layer {
     }
 
     /// The line of the key at `path`.
-    pub fn place(&self, path: &[&str]) -> Place {
-        Place { file: Arc::clone(&self.found.shown), line: self.lines.line(path).unwrap_or(1) }
+    pub fn place(&self, path: &[&str]) -> FileLine {
+        FileLine { file: Arc::clone(&self.found.shown), line: self.lines.line(path).unwrap_or(1) }
     }
 
-    /// That the key at `path` was set here.
+    /// The origin of the key at `path`.
     pub fn origin(&self, path: &[&str]) -> Origin {
         Origin::File(self.place(path))
     }
@@ -74,37 +74,39 @@ impl Layer {
         SettingsError::Wrong { place: self.place(path), problem, advice: advice.into() }
     }
 
-    /// The folder that the file lies in.
+    /// The file's folder.
     pub fn folder(&self) -> PathBuf {
         let absolute = std::path::absolute(&self.found.path).unwrap_or_else(|_| self.found.path.clone());
         absolute.parent().map_or_else(PathBuf::new, Path::to_owned)
     }
 
-    /// Where `path`, a file or folder that stands at `key`, lies; a project's lies in its folder.
-    pub(super) fn inside(&self, path: &str, key: &[&str], places: &Places) -> Result<PathBuf, SettingsError> {
+    /// Resolves `path`, the file or folder at `key`; that of a project's file must be below its folder.
+    pub(super) fn inside(&self, path: &str, key: &[&str], places: &SearchPaths) -> Result<PathBuf, SettingsError> {
         let folder = self.folder();
-        let there =
-            places.of_home(path).filter(|_| self.found.whose != Whose::Project).unwrap_or_else(|| folder.join(path));
+        let there = places
+            .of_home(path)
+            .filter(|_| self.found.whose != FileOwner::Project)
+            .unwrap_or_else(|| folder.join(path));
         let is_outside = || {
             let problem = format!("`{path}` lies outside of the project");
             self.wrong(key, problem, "a project's file names what lies in its own folder, without links out of it")
         };
-        if self.found.whose == Whose::Project && !Path::new(path).is_relative() {
+        if self.found.whose == FileOwner::Project && !Path::new(path).is_relative() {
             return Err(is_outside());
         }
         let real = there.canonicalize().map_err(|error| {
             self.wrong(key, format!("`{path}` cannot be read: {error}"), "name a file or folder of rules")
         })?;
         let root = folder.canonicalize().unwrap_or(folder);
-        match self.found.whose == Whose::Project && !real.starts_with(root) {
+        match self.found.whose == FileOwner::Project && !real.starts_with(root) {
             true => Err(is_outside()),
             false => Ok(there),
         }
     }
 }
 
-/// What stands in the file, if it is one of a likely size, and of the project where it is a project's.
-fn content(found: &Found) -> Result<String, SettingsError> {
+/// The file's text, if it is a regular file of acceptable size and, for a project, not a link out of its folder.
+fn content(found: &FoundFile) -> Result<String, SettingsError> {
     let file = || Arc::clone(&found.shown);
     let unreadable = |error| SettingsError::Unreadable { file: file(), error };
     let unfit = |problem| Err(SettingsError::Unfit { file: file(), problem });
@@ -114,7 +116,7 @@ fn content(found: &Found) -> Result<String, SettingsError> {
     }
     let real = found.path.canonicalize().map_err(unreadable)?;
     let folder = found.path.parent().and_then(|folder| folder.canonicalize().ok());
-    if found.whose == Whose::Project && folder.is_none_or(|folder| !real.starts_with(folder)) {
+    if found.whose == FileOwner::Project && folder.is_none_or(|folder| !real.starts_with(folder)) {
         return unfit("it is a link out of its folder");
     }
     let mut bytes = Vec::new();

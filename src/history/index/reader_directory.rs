@@ -7,12 +7,13 @@ use tantivy::directory::{
     Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr,
 };
 
-/// The folder of an index, for those who only look: where no lock can be written, none is needed. It keeps a writer from
-/// clearing away files that are just being opened, and whoever misses one looks again.
+/// The folder of an index, opened by a process that only reads. The lock keeps a writer from deleting files that are
+/// about to be opened; where it cannot be taken for lack of write permission, the reader does without it and tries
+/// again if a file is missing.
 #[derive(Debug, Clone)]
-pub(super) struct Looking(pub MmapDirectory);
+pub(super) struct ReaderDirectory(pub MmapDirectory);
 
-impl Directory for Looking {
+impl Directory for ReaderDirectory {
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
         match self.0.acquire_lock(lock) {
             Err(LockError::IoError(_)) => Ok(DirectoryLock::from(Box::new(()))),

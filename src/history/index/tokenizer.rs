@@ -1,11 +1,11 @@
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-/// What the schema calls the tokenizer.
+/// The tokenizer's name in the schema.
 pub(super) const NAME: &str = "lines";
 
-/// One word a line: [`crate::history::tokens`] has split the text already, once for all fields.
+/// Splits a text at newlines: [`crate::history::tokens`] has already split it into words, once for all fields.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Lines;
+pub(super) struct LineTokenizer;
 
 pub(super) struct LineStream<'t> {
     lines: std::str::Split<'t, char>,
@@ -13,7 +13,7 @@ pub(super) struct LineStream<'t> {
     token: Token,
 }
 
-impl Tokenizer for Lines {
+impl Tokenizer for LineTokenizer {
     type TokenStream<'t> = LineStream<'t>;
 
     fn token_stream<'t>(&'t mut self, text: &'t str) -> LineStream<'t> {
@@ -25,7 +25,7 @@ impl TokenStream for LineStream<'_> {
     fn advance(&mut self) -> bool {
         let Some(line) = self.lines.next() else { return false };
         let token = &mut self.token;
-        // A token's position begins one before the first.
+        // A new token's position is usize::MAX, one before the first.
         token.position = token.position.wrapping_add(1);
         (token.offset_from, token.offset_to) = (self.offset, self.offset + line.len());
         self.offset = token.offset_to + 1;

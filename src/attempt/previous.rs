@@ -1,4 +1,5 @@
-//! What is kept of an attempt that ran out of memory until the job runs again: how far it got, and what was proposed.
+//! The previous attempt of a job that ran out of memory: how far it got and what its report proposed. It is kept until
+//! the job runs again.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,60 +14,60 @@ use crate::model::{Change, Scalar};
 use crate::report;
 
 const FOLDER: &str = "attempts";
-/// The format's name. Fields may be added to it, never renamed.
+/// The format's name. Fields may be added to the format but never renamed.
 const SCHEMA: &str = "oomdoc.attempt/1";
-/// A job that did not run again for so long is forgotten.
+/// An attempt that is older is removed: its job will not run again.
 const FORGOTTEN: Duration = Duration::from_secs(180 * 24 * 3600);
 
-/// See the module.
+/// The previous attempt of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Forerunner {
+pub struct PreviousAttempt {
     /// `oomdoc.attempt/1`.
     pub schema: String,
-    /// What was set of all that patches turn.
+    /// The settings that patches could change, with their values.
     pub settings: BTreeMap<String, String>,
-    /// How far it got, by kinds of lines; `None` where there was no log.
+    /// The largest number of each kind of progress line; `None` where there was no log.
     pub reached: Option<BTreeMap<String, f64>>,
-    /// The most memory it took.
+    /// The most memory that it used.
     pub peak: Peak,
-    /// What the report advised.
+    /// The changes that its report proposed.
     pub proposals: Vec<Proposal>,
 }
 
-/// A change that was advised.
+/// A proposed change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proposal {
-    /// What will be told of it, but for how it went.
+    /// The outcome to record for it, except whether it worked.
     pub outcome: Outcome,
-    /// The value that was advised.
+    /// The proposed value.
     pub to: Option<Scalar>,
-    /// How far to turn it, where that is all that was said.
+    /// How far to change the value, where no value was proposed.
     pub change: Option<Change>,
 }
 
-impl Forerunner {
-    /// Of the incident that `record` keeps, which has the `settings`, and what it `reached`.
+impl PreviousAttempt {
+    /// An attempt that ended with the incident of `record`.
     pub fn of(
         record: &Record,
         settings: BTreeMap<String, String>,
         reached: Option<BTreeMap<String, f64>>,
         peak: Peak,
-    ) -> Forerunner {
+    ) -> PreviousAttempt {
         let proposal = |patch: &crate::model::Patch| Proposal {
             outcome: Outcome { change: report::change(patch), ..Outcome::of_knob(record, &patch.knob, false) },
             to: patch.to.clone(),
             change: patch.change.clone(),
         };
         let proposals = report::numbered(&record.incident).into_iter().map(proposal).collect();
-        Forerunner { schema: SCHEMA.to_owned(), settings, reached, peak, proposals }
+        PreviousAttempt { schema: SCHEMA.to_owned(), settings, reached, peak, proposals }
     }
 
-    /// Of `job` as this `rank` of it ran; `None` where it did not, or nobody can read what was kept.
-    pub fn find(home: &Path, job: &str, rank: Option<u32>) -> Option<Forerunner> {
+    /// The previous attempt of `job` on this `rank`; `None` where there is none or its file cannot be read.
+    pub fn find(home: &Path, job: &str, rank: Option<u32>) -> Option<PreviousAttempt> {
         serde_json::from_slice(&fs::read(file(home, job, rank)).ok()?).ok()
     }
 
-    /// Keeps it until the job runs again.
+    /// Keeps the attempt until the job runs again.
     pub fn keep(&self, home: &Path, job: &str, rank: Option<u32>) -> io::Result<()> {
         let folder = home.join(FOLDER);
         durable::make_folder(&folder)?;
@@ -74,7 +75,7 @@ impl Forerunner {
         durable::replace(&file(home, job, rank), &serde_json::to_vec(self)?)
     }
 
-    /// Forgets what was kept of `job`: it went on.
+    /// Removes the previous attempt of `job`.
     pub fn forget(home: &Path, job: &str, rank: Option<u32>) {
         let _ = fs::remove_file(file(home, job, rank));
     }

@@ -1,4 +1,4 @@
-//! What was said in a conversation: to which incidents its commands refer.
+//! Conversations: which incidents the commands in one refer to.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use super::work::{ForgeName, Moment, Request, digest};
 use crate::store::{Change, Store};
 
 const TALKS: &str = "talks/";
-/// Jobs of a conversation that are remembered.
+/// At most this many jobs per conversation are remembered.
 const JOBS: usize = 32;
 
 /// A conversation.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Talk {
+pub struct ConversationIncidents {
     time: Moment,
     /// The incidents of each job, by its name.
     pub jobs: BTreeMap<String, Vec<String>>,
@@ -25,13 +25,13 @@ fn key(forge: ForgeName, request: &Request) -> String {
     format!("{TALKS}{}", digest(&[forge.as_str(), &request.project, &request.number.to_string()]))
 }
 
-/// What was said in the conversation of `request`.
-pub fn of(store: &dyn Store, forge: ForgeName, request: &Request) -> Result<Talk, QueueError> {
+/// The conversation of `request`; empty where nothing is known of it.
+pub fn of(store: &dyn Store, forge: ForgeName, request: &Request) -> Result<ConversationIncidents, QueueError> {
     Ok(get(store, &key(forge, request))?.unwrap_or_default())
 }
 
-/// That `incidents` of `job` are what it is about now.
-pub fn about(
+/// The change that makes `incidents` of `job` those that the conversation is about.
+pub fn set_incidents(
     store: &dyn Store,
     forge: ForgeName,
     request: &Request,
@@ -39,20 +39,20 @@ pub fn about(
     incidents: &[String],
     now: Moment,
 ) -> Result<Change, QueueError> {
-    let mut talk = of(store, forge, request)?;
-    talk.jobs.insert(job.to_owned(), incidents.to_vec());
-    while talk.jobs.len() > JOBS {
-        talk.jobs.pop_first();
+    let mut known = of(store, forge, request)?;
+    known.jobs.insert(job.to_owned(), incidents.to_vec());
+    while known.jobs.len() > JOBS {
+        known.jobs.pop_first();
     }
-    talk.time = now;
-    put(key(forge, request), &talk)
+    known.time = now;
+    put(key(forge, request), &known)
 }
 
-/// Forgets conversations that ended before.
+/// Removes conversations whose last change was before the moment `before`.
 pub fn trim(store: &mut dyn Store, before: Moment) -> Result<(), QueueError> {
     let mut gone = Vec::new();
     store.scan(TALKS, &mut |key, value| {
-        if serde_json::from_slice::<Talk>(value).is_ok_and(|talk| talk.time < before) {
+        if serde_json::from_slice::<ConversationIncidents>(value).is_ok_and(|known| known.time < before) {
             gone.push(Change::remove(key));
         }
     })?;

@@ -1,8 +1,8 @@
-//! What the pages show of groups, weeks and changes, out of what the history answers.
+//! Turns what the history answers into what the pages show: facets, group rows, trends, saved queries.
 
-use super::super::{Facet, Fix, GroupRow, Saved, Series, TrendsPage};
+use super::super::{Facet, Fix, GroupRow, SavedQuery, Series, TrendsPage};
 use crate::history::{
-    FixFilter, Found, GroupFilter, GroupOrder, GroupState, GroupSummary, HistoryError, Live, Query, State, Trend,
+    FixFilter, FoundPage, GroupFilter, GroupOrder, GroupState, GroupSummary, HistoryError, Live, Query, State, Trend,
     TrendBy,
 };
 use crate::knowledge::Language;
@@ -10,16 +10,16 @@ use crate::server::problem::Problem;
 use crate::server::state::Server;
 use crate::store::Store;
 
-/// Where saved queries are kept, by the digests of their names.
+/// The key prefix of saved queries; the digest of the name follows.
 pub const SAVED: &str = "saved/";
-/// As many names have a chart, of as many weeks.
+/// Charts per trend, and weeks per chart.
 const CHARTS: usize = 8;
 const WEEKS: usize = 26;
-/// As many changes are told.
+/// Fixes on the page of trends.
 const FIXES: usize = 100;
 
-/// What was found can be narrowed by these.
-pub fn facets(found: &Found) -> Vec<Facet> {
+/// The facets by which search results can be narrowed.
+pub fn facets(found: &FoundPage) -> Vec<Facet> {
     let values = |facet: &crate::history::Facet| facet.values.iter().map(|it| (it.value.clone(), it.count)).collect();
     found.facets.iter().map(|facet| Facet { field: facet.name, values: values(facet) }).collect()
 }
@@ -47,13 +47,13 @@ pub fn group_row(group: &GroupSummary, language: Language) -> GroupRow {
     }
 }
 
-/// What asks for a group; `None` where none can be called so.
-pub fn of_group(key: &str) -> Option<Query> {
+/// The query for the incidents of a group; `None` where `key` cannot be a group's.
+pub fn group_query(key: &str) -> Option<Query> {
     let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     format!("group:{key}").parse().ok().filter(|_| is_key)
 }
 
-/// How often what happens, week by week, and what fixed what.
+/// Counts of incidents by week, and what fixed what.
 pub fn trends(live: &Live) -> Result<TrendsPage, HistoryError> {
     let by = |by| live.trends(&Query::default(), by, WEEKS, CHARTS);
     let causes = by(TrendBy::Cause)?;
@@ -86,21 +86,22 @@ fn series(trend: &Trend) -> Vec<Series> {
 }
 
 impl Server {
-    /// The group of that key and its newest incident; `None` where no incident is in it.
+    /// The group of that key and the id of its newest incident; `None` where no incident is in it.
     pub async fn group(&self, key: &str) -> Result<Option<(GroupSummary, String)>, Problem> {
-        let Some(query) = of_group(key) else { return Ok(None) };
+        let Some(query) = group_query(key) else { return Ok(None) };
         let found = self.find(move |live| live.groups(&query, GroupFilter::All, GroupOrder::Last, None, 1)).await?;
         Ok(found.groups.first().map(|group| (group.clone(), group.newest.id.clone())))
     }
 
-    /// Queries that people keep, by their names.
-    pub async fn saved_queries(&self) -> Result<Vec<Saved>, Problem> {
+    /// All saved queries, by name.
+    pub async fn saved_queries(&self) -> Result<Vec<SavedQuery>, Problem> {
         let asked = self.keeper.ask(|store| {
             let mut saved = Vec::new();
             store.scan(SAVED, &mut |_, value| saved.extend(serde_json::from_slice::<[String; 2]>(value).ok()))?;
             Ok::<_, HistoryError>(saved)
         });
-        let mut saved: Vec<Saved> = asked.await??.into_iter().map(|[name, query]| Saved { name, query }).collect();
+        let mut saved: Vec<SavedQuery> =
+            asked.await??.into_iter().map(|[name, query]| SavedQuery { name, query }).collect();
         saved.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(saved)
     }

@@ -1,4 +1,5 @@
-//! Logs from browsers: read while they come, held for an hour, kept in the history when somebody says so.
+//! Uploads from browsers: analysed while they arrive, held for an hour, and kept in the history when the uploader says
+//! so.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,35 +14,35 @@ use serde::Serialize;
 
 use super::super::parts::incident_path;
 use super::super::{self as pages, Keeping};
-use super::{Asker, to};
+use super::{PageRequest, to};
 use crate::model::Report;
 use crate::report;
 use crate::server::access::{Visitor, secret};
 use crate::server::api::file_name;
-use crate::server::forged::FIELD;
+use crate::server::csrf::FIELD;
 use crate::server::problem::Problem;
 use crate::server::state::Server;
 use crate::watch::Watch;
 
-/// A report is held so long for whoever brought its log.
+/// How long a report is held for its uploader.
 const HELD: Duration = Duration::from_secs(3600);
-/// More are not held: the oldest goes.
+/// At most this many uploads are held; beyond it the oldest is dropped.
 const MOST: usize = 256;
 /// Files in one upload.
 const FILES: usize = 64;
 
-/// What people brought, by ids that nobody guesses.
+/// Uploads by ids that cannot be guessed.
 #[derive(Default)]
 pub struct Uploads(Mutex<BTreeMap<String, Upload>>);
 
 struct Upload {
-    /// Who may see it: whoever brought it.
+    /// The uploader, who alone may see it.
     owner: Option<String>,
     begun: Instant,
     watch: Arc<Watch>,
-    /// Masked, once everything was read.
+    /// The masked reports, once everything was read.
     reports: Option<Arc<Vec<Report>>>,
-    /// Whether it is in the history, and its first incident.
+    /// The id of the first incident, once the upload is kept in the history.
     kept: Option<String>,
 }
 
@@ -72,50 +73,50 @@ impl Uploads {
         match (read, all.get_mut(id)) {
             (Some(reports), Some(upload)) => upload.reports = Some(Arc::new(reports)),
             (None, _) => drop(all.remove(id)),
-            // It was the oldest of too many.
+            // The upload was dropped as the oldest of too many.
             (Some(_), None) => {}
         }
     }
 
-    /// What `of` takes from the upload, if `visitor` brought it.
-    fn of<T>(&self, id: &str, visitor: &Visitor, of: impl FnOnce(&mut Upload) -> Option<T>) -> Result<T, Problem> {
+    /// What `take` takes from the upload, if `visitor` uploaded it.
+    fn get<T>(&self, id: &str, visitor: &Visitor, take: impl FnOnce(&mut Upload) -> Option<T>) -> Result<T, Problem> {
         let mut all = self.all();
         let upload = all.get_mut(id).filter(|upload| upload.owner == visitor.name && upload.begun.elapsed() < HELD);
         let gone =
             || Problem::not_found("this upload is gone").advised("a report that nobody keeps is held for an hour");
-        upload.and_then(of).ok_or_else(gone)
+        upload.and_then(take).ok_or_else(gone)
     }
 }
 
-/// How far an upload is.
+/// The progress of an upload.
 #[derive(Serialize)]
 pub struct Progress {
-    /// Bytes that were read.
+    /// Bytes that were read so far.
     read: u64,
-    /// How often something ran out of memory, as far as that was read.
+    /// Messages about memory running out in those bytes.
     shortages: usize,
 }
 
-/// Where the result of an upload is.
+/// The address of an upload's result.
 #[derive(Serialize)]
-pub struct Answered {
+pub struct UploadAnswer {
     result: String,
 }
 
-/// Where logs are dropped.
-pub async fn form(asker: Asker) -> Result<Response, Problem> {
+/// The form to upload logs.
+pub async fn form(request: PageRequest) -> Result<Response, Problem> {
     let id = secret::random(16).map_err(|error| Problem::internal(&error))?;
-    Ok(asker.page(|viewer| pages::upload(viewer, &id, None)))
+    Ok(request.page(|viewer| pages::upload(viewer, &id, None)))
 }
 
-/// Files as the script sends them: one behind the other, with their sizes and names in the address.
-pub async fn of_script(
+/// Files as the script sends them: concatenated in the body, with their sizes and names in the address.
+pub async fn from_script(
     State(server): State<Arc<Server>>,
-    asker: Asker,
+    request: PageRequest,
     Extension(visitor): Extension<Visitor>,
     Query(asked): Query<Vec<(String, String)>>,
     body: Body,
-) -> Result<Json<Answered>, Problem> {
+) -> Result<Json<UploadAnswer>, Problem> {
     let wrong = || Problem::bad_request("an upload says its id, and of each file its size and name");
     let id = asked.iter().find(|(name, _)| name == "id").map(|(_, id)| id).ok_or_else(wrong)?;
     let is_id = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -128,24 +129,24 @@ pub async fn of_script(
     if files.is_empty() || files.len() > FILES || !is_id {
         return Err(wrong());
     }
-    let result = read(&server, &asker, &visitor, id, files, body.into_data_stream()).await?;
-    Ok(Json(Answered { result }))
+    let result = read(&server, &request, &visitor, id, files, body.into_data_stream()).await?;
+    Ok(Json(UploadAnswer { result }))
 }
 
-/// A file, or what was pasted, as a browser without the script sends it.
-pub async fn of_form(
+/// A file or pasted text, as a browser without the script sends it.
+pub async fn from_form(
     State(server): State<Arc<Server>>,
-    asker: Asker,
+    request: PageRequest,
     Extension(visitor): Extension<Visitor>,
     mut form: Multipart,
 ) -> Result<Response, Problem> {
     let broken = |error: &dyn std::fmt::Display| Problem::bad_request(format!("the form is broken: {error}"));
-    let mut is_theirs = !visitor.must_carry(&axum::http::Method::POST);
+    let mut is_theirs = !visitor.needs_csrf_token(&axum::http::Method::POST);
     while let Some(mut field) = form.next_field().await.map_err(|error| broken(&error))? {
         let name = field.name().unwrap_or_default().to_owned();
         if name == FIELD {
             let carried = field.chunk().await.map_err(|error| broken(&error))?.unwrap_or_default();
-            is_theirs |= visitor.gave(std::str::from_utf8(&carried).unwrap_or_default());
+            is_theirs |= visitor.matches_csrf_token(std::str::from_utf8(&carried).unwrap_or_default());
             continue;
         }
         if !is_theirs {
@@ -155,39 +156,40 @@ pub async fn of_form(
             "file" => field.file_name().unwrap_or_default().to_owned(),
             _ => "pasted.log".to_owned(),
         };
-        // A field that was left empty is sent all the same.
+        // Browsers send empty fields, too.
         let Some(first) = field.chunk().await.map_err(|error| broken(&error))?.filter(|first| !first.is_empty()) else {
             continue;
         };
         let id = secret::random(16).map_err(|error| Problem::internal(&error))?;
         let pieces = futures_util::stream::iter([Ok(first)]).chain(field);
-        let result = read(&server, &asker, &visitor, &id, vec![(file_name(Some(&called))?, u64::MAX)], pieces).await?;
+        let result =
+            read(&server, &request, &visitor, &id, vec![(file_name(Some(&called))?, u64::MAX)], pieces).await?;
         return Ok(to(&result));
     }
     let id = secret::random(16).map_err(|error| Problem::internal(&error))?;
-    Ok(asker.page(|viewer| pages::upload(viewer, &id, Some(super::super::words::words(viewer.language).choose))))
+    Ok(request.page(|viewer| pages::upload(viewer, &id, Some(super::super::words::words(viewer.language).choose))))
 }
 
-/// Reads what comes; where its result is.
+/// Analyses an upload while it arrives; returns the address of its result.
 async fn read<E: std::fmt::Display>(
     server: &Arc<Server>,
-    asker: &Asker,
+    request: &PageRequest,
     visitor: &Visitor,
     id: &str,
     files: Vec<(String, u64)>,
     pieces: impl Stream<Item = Result<axum::body::Bytes, E>>,
 ) -> Result<String, Problem> {
     let watch = server.uploads.begin(id, visitor)?;
-    // Whoever goes away while it is read leaves nothing behind.
+    // Removes the upload again if the client disconnects before it is read.
     let mut leaving = Leaving { server, id, stays: false };
-    let reports = server.read_files(pieces, files, asker.language, watch).await?;
+    let reports = server.read_files(pieces, files, request.language, watch).await?;
     let masked = reports.iter().map(|read| report::outgoing(read, &server.redactor).0).collect();
     server.uploads.end(id, Some(masked));
     leaving.stays = true;
     Ok(format!("/upload/{id}"))
 }
 
-/// Forgets an upload that was not read to its end.
+/// Removes an upload when dropped, unless it was read to the end.
 struct Leaving<'u> {
     server: &'u Server,
     id: &'u str,
@@ -202,46 +204,46 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// How far it is.
+/// How far an upload is.
 pub async fn progress(
     State(server): State<Arc<Server>>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
 ) -> Json<Progress> {
-    let watch = server.uploads.of(&id, &visitor, |upload| Some(Arc::clone(&upload.watch)));
-    // Before anything came there is nothing.
+    let watch = server.uploads.get(&id, &visitor, |upload| Some(Arc::clone(&upload.watch)));
+    // The script asks before the upload has begun.
     let (read, shortages) = watch.map_or((0, 0), |watch| (watch.bytes_read(), watch.shortages()));
     Json(Progress { read, shortages })
 }
 
-/// What it amounts to.
+/// The reports of an upload.
 pub async fn shown(
     State(server): State<Arc<Server>>,
-    asker: Asker,
+    request: PageRequest,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let held = |upload: &mut Upload| Some((upload.reports.clone()?, upload.kept.clone()));
-    let (reports, kept) = server.uploads.of(&id, &visitor, held)?;
+    let (reports, kept) = server.uploads.get(&id, &visitor, held)?;
     let action = format!("/upload/{id}/keep");
     let keeping = match &kept {
         Some(incident) => Keeping::Kept { incident },
         None if reports.iter().all(|report| report.incidents.is_empty()) => Keeping::Nothing,
         None => Keeping::Offered { action: &action },
     };
-    Ok(asker.page(|viewer| pages::result(viewer, &reports, keeping)))
+    Ok(request.page(|viewer| pages::result(viewer, &reports, keeping)))
 }
 
-/// Keeps its incidents, and shows the first.
+/// Keeps the incidents of an upload and shows the first.
 pub async fn keep(
     State(server): State<Arc<Server>>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let reports = server.uploads.of(&id, &visitor, |upload| upload.reports.clone())?;
+    let reports = server.uploads.get(&id, &visitor, |upload| upload.reports.clone())?;
     let kept = server.keep(&reports, &visitor).await?;
     let first = kept.into_iter().next().ok_or_else(|| Problem::unprocessable("there is no incident to keep"))?;
-    server.uploads.of(&id, &visitor, |upload| {
+    server.uploads.get(&id, &visitor, |upload| {
         upload.kept = Some(first.clone());
         Some(())
     })?;

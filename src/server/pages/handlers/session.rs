@@ -6,60 +6,60 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
 use super::super::{Theme, login};
-use super::asker::{Asker, LANGUAGE, THEME};
+use super::page_request::{LANGUAGE, PageRequest, THEME};
 use super::{local, to};
 use crate::server::access::{COOKIE, LIFETIME, Visitor};
 use crate::server::problem::Problem;
 use crate::server::state::Server;
 
-/// Seconds: who wants dark pages wants them next year.
+/// How long the cookies of theme and language last, in seconds: a year.
 const YEAR: i64 = 365 * 86_400;
 
-/// Where people want to go after they signed in.
+/// Where to go after signing in.
 #[derive(Deserialize)]
-pub struct Wanted {
+pub struct LoginQuery {
     #[serde(default)]
     back: String,
 }
 
-/// A token, and where to go with it.
+/// A token, and where to go after signing in.
 #[derive(Deserialize)]
-pub struct Presented {
+pub struct LoginForm {
     token: String,
     #[serde(default)]
     back: String,
 }
 
-/// How pages are wanted.
+/// A theme or language that was chosen, and where to go then.
 #[derive(Deserialize)]
-pub struct Preferred {
+pub struct PreferenceForm {
     theme: Option<String>,
     language: Option<String>,
     #[serde(default)]
     back: String,
 }
 
-/// Where people sign in.
-pub async fn form(asker: Asker, Query(wanted): Query<Wanted>) -> Response {
-    asker.page(|viewer| login(viewer, local(&wanted.back), false))
+/// The form to sign in.
+pub async fn form(request: PageRequest, Query(wanted): Query<LoginQuery>) -> Response {
+    request.page(|viewer| login(viewer, local(&wanted.back), false))
 }
 
 /// Begins a session.
 pub async fn sign_in(
     State(server): State<Arc<Server>>,
-    asker: Asker,
+    request: PageRequest,
     axum::Extension(visitor): axum::Extension<Visitor>,
-    Form(presented): Form<Presented>,
+    Form(presented): Form<LoginForm>,
 ) -> Result<Response, Problem> {
-    let Presented { token, back } = presented;
+    let LoginForm { token, back } = presented;
     let asked = Arc::clone(&server);
     let address = visitor.address;
-    // It takes as long as it should take to try one.
+    // Verifying a token takes long on purpose.
     let begun = tokio::task::spawn_blocking(move || asked.access.sign_in(&token, address)).await;
     match begun.map_err(|error| Problem::internal(&error))? {
         Ok(value) => Ok(with_cookie(to(local(&back)), &server, COOKIE, &value, LIFETIME)),
         Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => {
-            let page = asker.page(|viewer| login(viewer, local(&back), true));
+            let page = request.page(|viewer| login(viewer, local(&back), true));
             Ok((StatusCode::UNAUTHORIZED, page).into_response())
         }
         Err(problem) => Err(problem),
@@ -72,8 +72,8 @@ pub async fn sign_out(State(server): State<Arc<Server>>, headers: HeaderMap) -> 
     Ok(with_cookie(to("/login"), &server, COOKIE, "", 0))
 }
 
-/// Keeps how pages are wanted.
-pub async fn prefer(State(server): State<Arc<Server>>, Form(preferred): Form<Preferred>) -> Response {
+/// Keeps a theme or language in a cookie.
+pub async fn prefer(State(server): State<Arc<Server>>, Form(preferred): Form<PreferenceForm>) -> Response {
     let mut response = to(local(&preferred.back));
     if let Some(theme) = preferred.theme.as_deref().and_then(|theme| Theme::of(theme).name()) {
         response = with_cookie(response, &server, THEME, theme, YEAR);

@@ -1,4 +1,4 @@
-//! One cgroup: its files, held open, and what they say.
+//! The files of one cgroup, held open, and how they are read.
 
 use std::fmt;
 use std::fs::File;
@@ -9,27 +9,27 @@ use super::mounts::Version;
 use crate::recorder::amount::{Amount, counted};
 use crate::recorder::machine::Pressure;
 
-/// Version 1 writes this, or a page less, where there is no limit.
+/// Without a limit version 1 shows this value, or a page less.
 const NO_LIMIT: u64 = 1 << 62;
 
-/// The files of a cgroup, held open: they can be read when whoever was in it has ended, as long as nobody removes it.
+/// The open files of a cgroup. They can be read after its processes have ended, until the cgroup is removed.
 pub(super) struct Files {
-    current: Held,
-    peak: Held,
-    limit: Held,
-    events: Held,
-    local: Held,
-    failures: Held,
-    pressure: Held,
+    current: KernelFile,
+    peak: KernelFile,
+    limit: KernelFile,
+    events: KernelFile,
+    local: KernelFile,
+    failures: KernelFile,
+    pressure: KernelFile,
     version: Version,
 }
 
-/// A file of the kernel's that says something else whenever it is read.
-struct Held(Option<File>);
+/// A kernel file that is generated anew on each read; `None` where it does not exist.
+struct KernelFile(Option<File>);
 
-impl Held {
-    fn open(folder: &Path, name: &str) -> Held {
-        Held(if name.is_empty() { None } else { File::open(folder.join(name)).ok() })
+impl KernelFile {
+    fn open(folder: &Path, name: &str) -> KernelFile {
+        KernelFile(if name.is_empty() { None } else { File::open(folder.join(name)).ok() })
     }
 
     fn read(&self) -> Option<String> {
@@ -43,36 +43,37 @@ impl Held {
     }
 }
 
-/// What a cgroup's counters say. What could not be read is `None`.
+/// The counters of a cgroup; `None` where one could not be read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::recorder) struct Counters {
-    /// Processes of this cgroup, and of those below it in version 2, that the kernel killed for want of memory, whosever limit it was.
+    /// Processes that the OOM killer killed in this cgroup (in version 2 also below it), no matter whose limit was
+    /// reached.
     pub oom_kill: Option<u64>,
-    /// The same of this cgroup alone.
+    /// The same for this cgroup alone.
     pub local_oom_kill: Option<u64>,
-    /// How often its limit, or one below it, was reached and nothing could be freed.
+    /// How often the limit of this cgroup, or of one below, was reached and nothing could be reclaimed.
     pub oom: Option<u64>,
-    /// The same of its own limit alone.
+    /// The same for this cgroup's limit alone.
     pub local_oom: Option<u64>,
-    /// How often its limit was reached; memory could often be freed then.
+    /// How often the limit was reached; often memory could be reclaimed then.
     pub reached: Option<u64>,
 }
 
 impl Counters {
-    /// The kills in this cgroup itself, as far as the kernel tells them apart.
+    /// The kills in this cgroup itself, where the kernel counts them separately; otherwise including those below.
     pub fn own_kills(&self) -> Option<u64> {
         self.local_oom_kill.or(self.oom_kill)
     }
 }
 
-/// The limit of a cgroup.
+/// The memory limit of a cgroup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::recorder) enum Limit {
     None,
     At(Amount),
 }
 
-/// A cgroup at a moment.
+/// The state of a cgroup at one moment.
 #[derive(Debug, Clone, Default)]
 pub(in crate::recorder) struct Reading {
     pub current: Option<Amount>,
@@ -85,8 +86,8 @@ pub(in crate::recorder) struct Reading {
 impl Files {
     pub fn open(folder: &Path, version: Version) -> Files {
         let open = |v1: &str, v2: &str| match version {
-            Version::V1 => Held::open(folder, v1),
-            Version::V2 => Held::open(folder, v2),
+            Version::V1 => KernelFile::open(folder, v1),
+            Version::V2 => KernelFile::open(folder, v2),
         };
         Files {
             current: open("memory.usage_in_bytes", "memory.current"),
@@ -100,7 +101,7 @@ impl Files {
         }
     }
 
-    /// Whether it is a cgroup with the memory controller at all.
+    /// Whether this is a cgroup with the memory controller.
     pub fn is_there(&self) -> bool {
         self.current.0.is_some() || self.events.0.is_some()
     }
@@ -144,7 +145,7 @@ impl Files {
 }
 
 impl Reading {
-    /// The share of its limit that is in use, 0–1; `None` where there is no limit or it could not be read.
+    /// The fraction of the limit that is in use; `None` without a limit or where it cannot be read.
     pub fn fullness(&self) -> Option<f64> {
         match (self.current?, self.limit?) {
             (Amount(current), Limit::At(Amount(limit))) if limit > 0 => Some(current as f64 / limit as f64),

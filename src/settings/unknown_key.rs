@@ -1,34 +1,34 @@
-//! Keys that nobody knows, and what was meant.
+//! Finds unknown keys and suggests known ones.
 
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
 use crate::rulebase::nearest;
 
-/// A key that nobody knows.
+/// An unknown key.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Stray {
-    /// It.
+pub(super) struct UnknownKey {
+    /// The key.
     pub key: String,
-    /// Where it begins, in bytes.
+    /// Its offset in bytes.
     pub offset: usize,
-    /// What was meant, or what there is.
+    /// A suggestion, or the keys that are allowed.
     pub advice: String,
 }
 
-/// The first key of `content` that `schema` does not know.
-pub(super) fn find(content: &str, schema: &Value) -> Option<Stray> {
+/// The first key in `content` that `schema` does not have.
+pub(super) fn find(content: &str, schema: &Value) -> Option<UnknownKey> {
     let (table, _) = DeTable::parse_recoverable(content);
     in_table(table.get_ref(), schema, schema)
 }
 
-fn in_table(table: &DeTable<'_>, schema: &Value, root: &Value) -> Option<Stray> {
+fn in_table(table: &DeTable<'_>, schema: &Value, root: &Value) -> Option<UnknownKey> {
     let known = resolved(schema, root)["properties"].as_object()?;
     for (key, value) in table {
         let Some(inner) = known.get(key.get_ref().as_ref()) else {
             let names: Vec<&str> = known.keys().map(String::as_str).collect();
             let (key, offset) = (key.get_ref().to_string(), key.span().start);
-            return Some(Stray { advice: advice(&key, &names, root), key, offset });
+            return Some(UnknownKey { advice: advice(&key, &names, root), key, offset });
         };
         let found = match value.get_ref() {
             DeValue::Table(table) => in_table(table, inner, root),
@@ -45,13 +45,13 @@ fn in_table(table: &DeTable<'_>, schema: &Value, root: &Value) -> Option<Stray> 
     None
 }
 
-/// What `schema` refers to.
+/// Follows a `$ref`.
 fn resolved<'s>(schema: &'s Value, root: &'s Value) -> &'s Value {
     let reference = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
     reference.and_then(|path| root.pointer(path)).unwrap_or(schema)
 }
 
-/// What `key` was meant to be: one of `known`, which may stand there, or one of another table; else all that may stand there.
+/// A suggestion for `key`: one of `known`, the keys of its table, or a key of another table; otherwise all of `known`.
 fn advice(key: &str, known: &[&str], root: &Value) -> String {
     const LEAST: usize = 3;
     let is_begun = |known: &&&str| key.len() >= LEAST && known.starts_with(key);
@@ -77,7 +77,7 @@ fn advice(key: &str, known: &[&str], root: &Value) -> String {
     }
 }
 
-/// The keys of each table, below its name.
+/// The keys of each table, with the prefix of the table.
 fn tables(root: &Value) -> Vec<(String, Vec<String>)> {
     let keys = |schema: &Value| -> Vec<String> {
         resolved(schema, root)["properties"].as_object().map(|keys| keys.keys().cloned().collect()).unwrap_or_default()
@@ -95,7 +95,9 @@ mod tests {
     #[test]
     fn what_was_meant_is_said() -> Result<(), serde_json::Error> {
         let schema = serde_json::to_value(super::super::schema())?;
-        let said = |content: &str| find(content, &schema).map(|stray| (stray.key, stray.offset, stray.advice));
+        let said = |content: &str| {
+            find(content, &schema).map(|unknown_key| (unknown_key.key, unknown_key.offset, unknown_key.advice))
+        };
         for (content, key, offset, advice) in [
             ("langauge = 'zh'", "langauge", 0, "did you mean `language`?"),
             ("lang = 'zh'", "lang", 0, "did you mean `language`?"),

@@ -1,17 +1,17 @@
-//! What a pipeline would obey where a step prints it.
+//! Keeps output from being interpreted as commands by CI systems that parse what a step prints.
 
 use std::io::IsTerminal;
 
 use crate::model::one_line;
 
-/// `text` as it is printed: in a pipeline that obeys what steps print, nothing of it is a command. Those of GitHub begin a line, or stand
-/// anywhere in their older form, as do those of Azure Pipelines and TeamCity.
-pub(super) fn printed(text: &str) -> String {
+/// `text` for printing. In CI systems that parse output, commands in it are broken up: GitHub's at the beginning of a
+/// line, and the `##` form of older GitHub, Azure Pipelines and TeamCity anywhere.
+pub(super) fn without_ci_commands(text: &str) -> String {
     let obeys = ["GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"].iter().any(|name| std::env::var_os(name).is_some());
-    if obeys { disobeyed(text) } else { text.to_owned() }
+    if obeys { broken_up(text) } else { text.to_owned() }
 }
 
-/// The columns of the terminal that reads; `COLUMNS` says otherwise. Who reads through a pipe gets lines as long as they are.
+/// The width for text: `COLUMNS`, or that of the terminal; `None` for a pipe, where lines are not wrapped.
 pub(super) fn width() -> Option<usize> {
     let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     said.or_else(|| {
@@ -23,16 +23,16 @@ pub(super) fn width() -> Option<usize> {
     })
 }
 
-/// `words` of an error or a warning, which may name files: lines that read as they are written.
-pub(super) fn said(words: &str) -> String {
-    printed(&words.lines().map(one_line).collect::<Vec<_>>().join("\n"))
+/// The `words` of an error or a warning for printing; they may contain file names, so hidden characters are removed.
+pub(super) fn printable(words: &str) -> String {
+    without_ci_commands(&words.lines().map(one_line).collect::<Vec<_>>().join("\n"))
 }
 
-fn disobeyed(text: &str) -> String {
+fn broken_up(text: &str) -> String {
     let text = text.replace("##", "# #");
     let line = |line: &str| {
         let words = line.trim_start_matches(|c: char| c.is_whitespace());
-        // Styles are taken out only when it is printed.
+        // Styles are stripped only on printing and must not hide a command.
         match anstream::adapter::strip_str(words).to_string().trim_start().starts_with("::") {
             true => line.replacen("::", ": :", 1),
             false => line.to_owned(),
@@ -48,9 +48,9 @@ mod tests {
     #[test]
     fn no_line_is_a_command() {
         assert_eq!(
-            disobeyed("a::b\n  ::error::c\n\u{1b}[2m::d\n x ##[group]e"),
+            broken_up("a::b\n  ::error::c\n\u{1b}[2m::d\n x ##[group]e"),
             "a::b\n  : :error::c\n\u{1b}[2m: :d\n x # #[group]e"
         );
-        assert_eq!(said("cannot read a\u{202e}b: no"), "cannot read ab: no");
+        assert_eq!(printable("cannot read a\u{202e}b: no"), "cannot read ab: no");
     }
 }
