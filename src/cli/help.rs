@@ -210,8 +210,8 @@ const TABLE: &[(&str, &str)] = &[
     ),
     ("A link to more: a ticket, a page, a merge request", "更多信息所在：工单、页面或合并请求"),
     (
-        "Words, \"words in a row\", field:value, figure:>2GiB, figure:[1GiB TO *], since:2026-10-01 or since:30d, and a minus for none of it; `--` before a query that begins with one",
-        "词、\"连续的词\"、field:value、figure:>2GiB、figure:[1GiB TO *]、since:2026-10-01 或 since:30d，前加减号表示排除；以减号开头的查询前请加 `--`",
+        "Words, \"words in a row\", field:value, figure:>2GiB, figure:[1GiB TO *], since:2026-10-01 or since:30d; all must hold, unless OR, NOT (or a minus) and parentheses say otherwise; `--` before a query that begins with a minus",
+        "词、\"连续的词\"、field:value、figure:>2GiB、figure:[1GiB TO *]、since:2026-10-01 或 since:30d；默认须全部满足，可用 OR、NOT（或减号）和括号组合；以减号开头的查询前请加 `--`",
     ),
     (
         "Write a commented rule to start from, and a message of your own program that it recognises",
@@ -439,10 +439,6 @@ const TABLE: &[(&str, &str)] = &[
     (
         "With `--format json`: the verdict, causes, first patch and citations in less than 4 KB",
         "与 `--format json` 合用：4 KB 以内的结论、原因、首项修改和引用",
-    ),
-    (
-        "Words, \"words in a row\", field:value, figure:>2GiB, figure:[1GiB TO *], after:2026-10-01, and a minus for none of it; `--` before a query that begins with one",
-        "词、\"连续的词\"、字段:值、数据:>2GiB、数据:[1GiB TO *]、after:2026-10-01，前加减号表示排除；以减号开头的查询前加 `--`",
     ),
     (
         "Write incidents and outcomes as lines of JSON: for another home, or for OpenSearch and Elasticsearch",

@@ -44,7 +44,7 @@ pub fn ask(home: &Path, query: &Query, order: Order, skip: usize, most: usize) -
 
 impl Page {
     /// Adds the counts of the index.
-    fn add(&mut self, counts: &Counts) {
+    pub(super) fn add(&mut self, counts: &Counts) {
         self.total += counts.total as usize;
         for (facets, count) in &counts.facets {
             let names = ["kind", "phase", "cause", "framework"];

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::index::{Column, Counts, SEPARATOR};
 use super::outcome::told;
-use super::{HistoryError, Query, records};
+use super::{HistoryError, Query, Record, records};
 use crate::store::Store;
 
 /// The most weeks that are counted, up to the last incident's week.
@@ -50,11 +50,20 @@ pub(super) fn counts(store: &dyn Store, query: &Query) -> Result<Counts, History
         if query.relevance(&record, told.get(&record.incident.id)).is_none() {
             return Ok(());
         }
+        counts.add(&record);
+        Ok(())
+    })?;
+    Ok(counts)
+}
+
+impl Counts {
+    /// Counts one more.
+    pub(super) fn add(&mut self, record: &Record) {
         let framework = record.job.framework.as_deref().unwrap_or("");
         let incident = &record.incident;
         let facets = [incident.kind.as_str(), incident.phase.name.as_str(), record.cause(), framework];
-        *counts.facets.entry(facets.join(SEPARATOR)).or_default() += 1;
-        let host = record.incident.victim.host.as_deref().map(str::to_owned);
+        *self.facets.entry(facets.join(SEPARATOR)).or_default() += 1;
+        let host = incident.victim.host.as_deref().map(str::to_owned);
         let names = [
             (Column::Host, host),
             (Column::Model, record.job.model.clone()),
@@ -62,13 +71,11 @@ pub(super) fn counts(store: &dyn Store, query: &Query) -> Result<Counts, History
             (Column::Job, record.annotations.job.clone()),
         ];
         for (column, name) in names.into_iter().filter_map(|(column, name)| Some((column, name?))) {
-            *counts.columns.entry(column).or_default().entry(name).or_default() += 1;
+            *self.columns.entry(column).or_default().entry(name).or_default() += 1;
         }
-        *counts.weeks.entry(monday(record.seconds())).or_default() += 1;
-        counts.total += 1;
-        Ok(())
-    })?;
-    Ok(counts)
+        *self.weeks.entry(monday(record.seconds())).or_default() += 1;
+        self.total += 1;
+    }
 }
 
 impl Stats {

@@ -119,7 +119,14 @@ pub fn step() -> impl Strategy<Value = Step> {
 
 pub fn query() -> impl Strategy<Value = String> {
     let clause = prop_oneof![proptest::sample::select(&QUERIES[..]), proptest::sample::select(&MORE[..])];
-    proptest::collection::vec(clause, 1..4).prop_map(|clauses| clauses.join(" "))
+    let joint = || proptest::sample::select(&[" ", " ", " OR ", " AND ", " NOT ", " OR -"][..]);
+    clause.prop_map(str::to_owned).prop_recursive(3, 12, 3, move |inner| {
+        let others = proptest::collection::vec((joint(), inner.clone()), 0..3);
+        (proptest::sample::select(&["", "NOT ", "-"][..]), inner, others).prop_map(|(before, first, others)| {
+            let others: String = others.into_iter().flat_map(|(joint, clause)| [joint.to_owned(), clause]).collect();
+            format!("{before}({first}{others})")
+        })
+    })
 }
 
 /// Gives the incident `id` an assignee, or marks it as resolved or unresolved.

@@ -9,8 +9,8 @@ use crate::history::Order;
 /// Find incidents by words, fields, figures and times: phase:optimizer_step requested:>2GiB "pinned memory"
 #[derive(Debug, Args)]
 pub(super) struct Search {
-    /// Words, "words in a row", field:value, figure:>2GiB, figure:[1GiB TO *], since:2026-10-01 or since:30d, and a minus for none of
-    /// it; `--` before a query that begins with one
+    /// Words, "words in a row", field:value, figure:>2GiB, figure:[1GiB TO *], since:2026-10-01 or since:30d; all must hold, unless OR,
+    /// NOT (or a minus) and parentheses say otherwise; `--` before a query that begins with a minus
     #[arg(required = true, value_name = "QUERY")]
     query: Vec<String>,
     /// How to show them

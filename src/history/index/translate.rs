@@ -10,51 +10,62 @@ use tantivy::{SegmentReader, Term};
 use super::fields::Fields;
 use super::spelling;
 use crate::history::State;
-use crate::history::query::{MISTYPED, Name, Query, What};
-use crate::history::stats::DAY;
+use crate::history::query::{Clause, MISTYPED, Name, Query, What};
 use crate::history::tokens::{is_ideograph, may_be_mistyped};
 
 /// Translates `query` into a query of the search engine, given the terms in `segments`.
 pub(super) fn translate(segments: &[SegmentReader], fields: &Fields, query: &Query) -> tantivy::Result<Box<dyn Asked>> {
-    let mut clauses: Vec<(Occur, Box<dyn Asked>)> = Vec::new();
-    for clause in &query.clauses {
-        let asked = match &clause.what {
-            What::Words(wanted) => words(segments, fields, wanted, !clause.negated)?,
-            what => Box::new(ConstScoreQuery::new(field(segments, fields, what)?, 0.0)),
-        };
-        clauses.push((if clause.negated { Occur::MustNot } else { Occur::Must }, asked));
+    clause(segments, fields, &query.asked)
+}
+
+fn clause(segments: &[SegmentReader], fields: &Fields, asked: &Clause) -> tantivy::Result<Box<dyn Asked>> {
+    match asked {
+        Clause::All(clauses) => all(segments, fields, clauses),
+        Clause::Any(clauses) => {
+            let any: tantivy::Result<Vec<_>> = clauses.iter().map(|one| clause(segments, fields, one)).collect();
+            Ok(Box::new(BooleanQuery::union(any?)))
+        }
+        Clause::Not(not) => Ok(unscored(except(clause(segments, fields, not)?))),
+        Clause::One(What::Words { words: wanted, as_spelled }) => words(segments, fields, wanted, !as_spelled),
+        Clause::One(what) => Ok(unscored(field(segments, fields, what)?)),
     }
-    if !clauses.iter().any(|(occur, _)| *occur == Occur::Must) {
-        clauses.push((Occur::Must, Box::new(AllQuery)));
+}
+
+fn all(segments: &[SegmentReader], fields: &Fields, clauses: &[Clause]) -> tantivy::Result<Box<dyn Asked>> {
+    let mut all: Vec<(Occur, Box<dyn Asked>)> = Vec::new();
+    for one in clauses {
+        all.push(match one {
+            Clause::Not(not) => (Occur::MustNot, clause(segments, fields, not)?),
+            one => (Occur::Must, clause(segments, fields, one)?),
+        });
     }
-    match clauses.as_slice() {
+    if !all.iter().any(|(occur, _)| *occur == Occur::Must) {
+        all.push((Occur::Must, Box::new(AllQuery)));
+    }
+    match all.as_slice() {
         [(Occur::Must, only)] => Ok(only.box_clone()),
-        _ => Ok(Box::new(BooleanQuery::new(clauses))),
+        _ => Ok(Box::new(BooleanQuery::new(all))),
     }
+}
+
+fn unscored(asked: Box<dyn Asked>) -> Box<dyn Asked> {
+    Box::new(ConstScoreQuery::new(asked, 0.0))
 }
 
 fn field(segments: &[SegmentReader], fields: &Fields, what: &What) -> tantivy::Result<Box<dyn Asked>> {
     Ok(match what {
-        What::Words(_) => Box::new(AllQuery),
+        What::Words { .. } => Box::new(AllQuery),
         What::Kind(kind) => exactly(fields.kind, kind.as_str()),
         What::Phase(phase) => exactly(fields.phase, phase.as_str()),
-        What::Name(name, letters) => named(segments, fields, *name, letters)?,
+        What::Name { name, letters, .. } => named(segments, fields, *name, letters)?,
         What::Figure(name, low, high) => {
             let field = fields.figure(*name);
             let bound = |at: f64| Bound::Included(Term::from_field_f64(field, at));
             Box::new(RangeQuery::new(bound(*low), bound(*high)))
         }
-        What::After(time) => {
-            let term = Term::from_field_i64(fields.time, *time);
-            Box::new(RangeQuery::new(Bound::Included(term), Bound::Unbounded))
-        }
-        What::Before(time) => {
-            let term = Term::from_field_i64(fields.time, *time);
-            Box::new(RangeQuery::new(Bound::Unbounded, Bound::Excluded(term)))
-        }
-        What::Week(day) => {
-            let bound = |day: i64| Term::from_field_i64(fields.time, day * DAY);
-            Box::new(RangeQuery::new(Bound::Included(bound(*day)), Bound::Excluded(bound(day + 7))))
+        What::Time(from, to) => {
+            let bound = |at: &i64| Term::from_field_i64(fields.time, *at);
+            Box::new(RangeQuery::new(Bound::Included(bound(from)), Bound::Excluded(bound(to))))
         }
         What::Is(State::Open) => except(exactly(fields.state, State::Resolved.as_str())),
         What::Is(state) => exactly(fields.state, state.as_str()),

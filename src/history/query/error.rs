@@ -10,16 +10,19 @@ pub struct QueryError {
     pub column: usize,
     /// What is wrong there.
     pub problem: String,
-    /// What may be meant.
-    pub(super) hint: Option<String>,
+    hint: String,
 }
 
 impl QueryError {
+    /// That something is wrong with what stands `at` some byte of `query`.
+    pub(super) fn new(query: &str, at: usize, problem: String, hint: String) -> QueryError {
+        let column = query.chars().count() - query.get(at..).unwrap_or_default().chars().count() + 1;
+        QueryError { query: query.to_owned(), column, problem, hint }
+    }
+
     /// What to do about it.
     pub fn advice(&self) -> String {
-        self.hint.clone().unwrap_or_else(|| {
-            "write words, \"words in a row\", field:value, figure:>2GiB or figure:[1GiB TO *]".to_owned()
-        })
+        self.hint.clone()
     }
 }
 

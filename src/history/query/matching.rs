@@ -1,5 +1,6 @@
+use std::cell::OnceCell;
+
 use super::{Clause, Name, Query, What};
-use crate::history::stats::monday;
 use crate::history::tokens::{is_ideograph, is_like, may_be_mistyped, tokens};
 use crate::history::{OutcomeSummary, Record, State};
 
@@ -9,26 +10,36 @@ pub(in crate::history) const MISTYPED: f64 = 0.3;
 impl Query {
     /// How well `record` fits, above 0; `None` where it does not. `told` is what was tried.
     pub(in crate::history) fn relevance(&self, record: &Record, told: Option<&OutcomeSummary>) -> Option<f64> {
-        // Splitting the text into words costs most, so that names and figures go first.
-        let of_fields = |clause: &&Clause| !matches!(clause.what, What::Words(_));
-        let fits = |clause: &Clause| clause.what.holds(record, told) != clause.negated;
-        if !self.clauses.iter().filter(of_fields).all(fits) {
-            return None;
-        }
-        let mut relevance = 1.0;
-        let mut words: Option<Vec<String>> = None;
-        for clause in &self.clauses {
-            if let What::Words(wanted) = &clause.what {
-                let words = words.get_or_insert_with(|| tokens(&record.text()));
-                match (exactly(words, wanted), clause.negated) {
-                    (0, true) => {}
-                    (_, true) => return None,
-                    (0, false) => relevance += (1.0 + Some(nearly(words, wanted)).filter(|found| *found > 0.0)?).ln(),
-                    (found, false) => relevance += (1.0 + found as f64).ln(),
-                }
+        let seen = Seen { record, told, words: OnceCell::new() };
+        self.asked.fits(&seen).map(|fits| 1.0 + fits)
+    }
+}
+
+/// What is held against a query.
+struct Seen<'r> {
+    record: &'r Record,
+    told: Option<&'r OutcomeSummary>,
+    /// Splitting the text into words costs most, and is put off.
+    words: OnceCell<Vec<String>>,
+}
+
+impl Clause {
+    /// What it adds to how well a record fits; `None` where it does not hold.
+    fn fits(&self, seen: &Seen) -> Option<f64> {
+        match self {
+            Clause::All(clauses) => clauses.iter().map(|clause| clause.fits(seen)).sum(),
+            Clause::Any(clauses) => clauses.iter().filter_map(|clause| clause.fits(seen)).reduce(|a, b| a + b),
+            Clause::Not(clause) => clause.fits(seen).is_none().then_some(0.0),
+            Clause::One(What::Words { words: wanted, as_spelled }) => {
+                let words = seen.words.get_or_init(|| tokens(&seen.record.text()));
+                let found = match exactly(words, wanted) {
+                    0 if !as_spelled => nearly(words, wanted),
+                    found => found as f64,
+                };
+                Some((1.0 + found).ln()).filter(|fits| *fits > 0.0)
             }
+            Clause::One(what) => what.holds(seen.record, seen.told).then_some(0.0),
         }
-        Some(relevance)
     }
 }
 
@@ -36,14 +47,12 @@ impl What {
     fn holds(&self, record: &Record, told: Option<&OutcomeSummary>) -> bool {
         let incident = &record.incident;
         match self {
-            What::Words(_) => true,
+            What::Words { .. } => true,
             What::Kind(kind) => incident.kind == *kind,
             What::Phase(phase) => incident.phase.name == *phase,
-            What::Name(name, letters) => name.holds(record, letters),
+            What::Name { name, letters, .. } => name.holds(record, letters),
             What::Figure(name, low, high) => record.figure(*name).is_some_and(|it| *low <= it && it <= *high),
-            What::After(time) => record.seconds() >= *time,
-            What::Before(time) => record.seconds() < *time,
-            What::Week(day) => monday(record.seconds()) == *day,
+            What::Time(from, to) => (*from..*to).contains(&record.seconds()),
             What::Resolved(resolved) => told.is_some_and(|told| told.worked) == *resolved,
             What::Is(asked) => match (asked, State::of(record.annotations.verdict(told).as_ref())) {
                 (State::Open, State::Reopened) => true,

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Query;
+use crate::history::index::{Column, Counts};
 use crate::history::outcome::told;
-use crate::history::record::seconds;
-use crate::history::stats::{day_name, monday};
 use crate::history::{Document, HistoryError, records};
 use crate::knowledge::Language;
 use crate::store::Store;
@@ -53,44 +52,24 @@ impl Page {
 /// The incidents that `query` asks for, without the first `skip`, `most` at most. Reads all records.
 pub fn search(store: &dyn Store, query: &Query, order: Order, skip: usize, most: usize) -> Result<Page, HistoryError> {
     let told = told(store)?;
-    let mut found: Vec<(f64, Document)> = Vec::new();
+    let (mut found, mut counts) = (Vec::new(), Counts::default());
     records(store, &mut |record| {
         let told = told.get(&record.incident.id);
-        let relevance = query.relevance(&record, told);
-        found.extend(relevance.map(|relevance| (relevance, Document::new(&record, told))));
+        if let Some(relevance) = query.relevance(&record, told) {
+            found.push((relevance, Document::new(&record, told)));
+            counts.add(&record);
+        }
         Ok(())
     })?;
     found.sort_by(|(a_fits, a), (b_fits, b)| match order {
         Order::Time => newest(a, b),
         Order::Relevance => b_fits.total_cmp(a_fits).then_with(|| newest(a, b)),
     });
-    let mut page = Page { incidents: Vec::new(), total: found.len(), facets: BTreeMap::new() };
-    for (_, document) in &found {
-        let week = week(document);
-        let values = [
-            ("kind", Some(document.kind.as_str())),
-            ("phase", Some(document.phase.as_str())),
-            ("cause", Some(document.cause.as_str())),
-            ("framework", document.framework.as_deref()),
-            ("host", document.host.as_deref()),
-            ("model", document.model.as_deref()),
-            ("cluster", document.cluster.as_deref()),
-            ("week", week.as_deref()),
-        ];
-        for (name, value) in values {
-            if let Some(value) = value {
-                page.count(name, value, 1);
-            }
-        }
-    }
-    page.incidents = found.into_iter().skip(skip).take(most).map(|(_, document)| document).collect();
+    counts.take(Column::Job);
+    let incidents = found.into_iter().skip(skip).take(most).map(|(_, document)| document).collect();
+    let mut page = Page { incidents, total: 0, facets: BTreeMap::new() };
+    page.add(&counts);
     Ok(page)
-}
-
-/// The week in which an incident happened, by its Monday.
-fn week(document: &Document) -> Option<String> {
-    let seconds = seconds(&document.time).or_else(|| seconds(&document.saved)).unwrap_or(0);
-    day_name(monday(seconds))
 }
 
 /// Which of two incidents stands first in the order of time.

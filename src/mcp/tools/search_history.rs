@@ -19,8 +19,8 @@ pub(super) struct SearchHistory;
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// Words, "words in a row", field:value (kind, phase, cause, framework, model, gpu, host, cluster, role, job, tag, assignee, file,
-    /// id), figures (requested:>2GiB, requested:[1GiB TO *]), since:30d or since:2026-10-01, is:open, is:resolved, a minus before what must
-    /// not hold. All must hold. Empty: the newest incidents.
+    /// id), figures (requested:>2GiB, requested:[1GiB TO *]), since:30d or since:2026-10-01, is:open, is:resolved; a OR b, NOT a or -a,
+    /// parentheses. Side by side, all must hold. Empty: the newest incidents.
     #[serde(default)]
     query: String,
     /// At most this many, 1 to 20.

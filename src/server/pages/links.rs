@@ -29,13 +29,17 @@ pub(super) fn toggle_clause(query: &str, clause: &str) -> String {
     }
 }
 
-/// The offset of the clause, if it stands there as a whole word.
+/// The offset of the clause, if it stands there as a whole word and only a blank joins it to others.
 fn place(query: &str, clause: &str) -> Option<usize> {
     let is_blank = |sign: Option<char>| sign.is_none_or(char::is_whitespace);
-    query
-        .match_indices(clause)
-        .map(|(at, _)| at)
-        .find(|at| is_blank(query[..*at].chars().next_back()) && is_blank(query[at + clause.len()..].chars().next()))
+    let stands_alone = |at: &usize| {
+        let (before, after) = (&query[..*at], &query[at + clause.len()..]);
+        is_blank(before.chars().next_back())
+            && is_blank(after.chars().next())
+            && !matches!(before.split_whitespace().next_back(), Some("AND" | "OR" | "NOT"))
+            && !matches!(after.split_whitespace().next(), Some("AND" | "OR"))
+    };
+    query.match_indices(clause).map(|(at, _)| at).find(stands_alone)
 }
 
 /// `path?name=value&…`; parameters with empty values are left out.
@@ -75,6 +79,17 @@ mod tests {
         assert_eq!(toggle_clause(&both, &kind), model);
         assert_eq!(toggle_clause(&both, &model), kind);
         assert!(!contains_clause("-kind:gpu_oom kind:gpu_oom_x", &kind));
+    }
+
+    #[test]
+    fn a_clause_is_not_torn_out_of_an_alternative() {
+        let kind = clause("kind", "gpu_oom");
+        for query in
+            ["kind:gpu_oom OR kind:none", "is:open AND kind:gpu_oom", "NOT kind:gpu_oom", "(kind:gpu_oom OR job:a)"]
+        {
+            assert_eq!(toggled(query, &kind), format!("{query} kind:gpu_oom"));
+            assert_eq!(toggled(&toggled(query, &kind), &kind), query);
+        }
     }
 
     #[test]

@@ -33,7 +33,7 @@ words! {
     // Incidents.
     search: "Search", "搜索";
     search_label: "Search incidents", "搜索事故";
-    search_hint: "phase:optimizer_step requested:>2GiB since:30d \"pinned memory\"", "phase:optimizer_step requested:>2GiB since:30d 显存";
+    search_hint: "phase:optimizer_step (requested:>2GiB OR \"pinned memory\") since:30d", "phase:optimizer_step (requested:>2GiB OR 显存) since:30d";
     newest: "Newest", "最新";
     best: "Best match", "最相关";
     order: "Order", "排序";
