@@ -99,8 +99,8 @@ fn check_encoding(headers: &HeaderMap, is_part: bool) -> Result<(), StoreError> 
     // How an object was once sent, which some stores keep: its bytes are plain.
     let is_plain = |encoding: &str| matches!(encoding, "" | "identity" | "aws-chunked");
     let is_packed = |encoding: &str| is_part && matches!(encoding, "gzip" | "x-gzip" | "zstd");
-    let encodings = values.flat_map(|value| value.split(',')).map(|encoding| encoding.trim().to_ascii_lowercase());
-    match encodings.filter(|encoding| !is_plain(encoding) && !is_packed(encoding)).next() {
+    let mut encodings = values.flat_map(|value| value.split(',')).map(|encoding| encoding.trim().to_ascii_lowercase());
+    match encodings.find(|encoding| !is_plain(encoding) && !is_packed(encoding)) {
         // A name, not whatever a server may say.
         Some(other) if other.len() < 20 && other.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') => {
             Err(StoreError::Encoded(other))

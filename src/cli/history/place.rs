@@ -15,14 +15,14 @@ pub(in crate::cli) enum HistoryPlace {
     /// In this home folder.
     Here(PathBuf),
     /// On this server.
-    There(Remote),
+    There(Box<Remote>),
 }
 
 impl HistoryPlace {
     /// The place that the settings name.
     pub fn of(settings: &Home) -> Result<HistoryPlace, CliError> {
         Ok(match settings.remote()? {
-            Some(remote) => HistoryPlace::There(remote),
+            Some(remote) => HistoryPlace::There(Box::new(remote)),
             None => HistoryPlace::Here(settings.path()?),
         })
     }

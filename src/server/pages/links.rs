@@ -87,8 +87,8 @@ mod tests {
         for query in
             ["kind:gpu_oom OR kind:none", "is:open AND kind:gpu_oom", "NOT kind:gpu_oom", "(kind:gpu_oom OR job:a)"]
         {
-            assert_eq!(toggled(query, &kind), format!("{query} kind:gpu_oom"));
-            assert_eq!(toggled(&toggled(query, &kind), &kind), query);
+            assert_eq!(toggle_clause(query, &kind), format!("{query} kind:gpu_oom"));
+            assert_eq!(toggle_clause(&toggle_clause(query, &kind), &kind), query);
         }
     }
 
