@@ -357,3 +357,32 @@ fn what_fills_a_device_is_not_what_is_proposed() -> Outcome<()> {
     assert!(moved.is_none_or(|moved| moved.0 <= 0), "{moved:?}");
     Ok(())
 }
+
+/// PyTorch's allocator refuses an option that it does not know: the job would not start.
+#[test]
+fn an_option_is_of_the_version_that_printed_the_message() -> Outcome<()> {
+    const BEGIN: &str = r#"Traceback (most recent call last):
+  File "train.py", line 71, in <module>
+    loss.backward()
+  File "/opt/conda/lib/python3.8/site-packages/torch/_tensor.py", line 307, in backward
+    torch.autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+"#;
+    const OLD: &str = "RuntimeError: CUDA out of memory. Tried to allocate 1.16 GiB (GPU 3; 39.59 GiB total capacity; 21.02 GiB already allocated; 812.62 MiB free; 37.40 GiB reserved in total by PyTorch)\n";
+    const OLDEST: &str = "RuntimeError: CUDA out of memory. Tried to allocate 1.16 GiB (GPU 3; 10.73 GiB total capacity; 4.41 GiB already allocated; 812.62 MiB free; 5.31 GiB cached)\n";
+    const NEW: &str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.16 GiB. GPU 3 has a total capacity of 39.59 GiB of which 812.62 MiB is free. Process 4711 has 38.80 GiB memory in use. Of the allocated memory 21.02 GiB is allocated by PyTorch, and 16.38 GiB is reserved by PyTorch but unallocated.\n";
+    // It takes over the words of PyTorch's older versions.
+    const NPU: &str = "RuntimeError: NPU out of memory. Tried to allocate 1.16 GiB (NPU 3; 60.97 GiB total capacity; 31.02 GiB already allocated; 31.02 GiB current active; 812.62 MiB free; 58.40 GiB reserved in total by PyTorch)\n";
+    let options = |log: String| -> Outcome<(bool, bool)> {
+        let inputs = vec![Input::new("job.log", Cursor::new(log))?];
+        let found = knobs(&oomdoc::internal::analyze_inputs(inputs, Vec::new(), &Options::default())?);
+        let has = |option: &str| found.iter().any(|knob| knob.ends_with(option));
+        Ok((has("expandable_segments"), has("max_split_size_mb")))
+    };
+    assert_eq!(options(format!("{BEGIN}{NEW}"))?, (true, true));
+    assert_eq!(options(format!("{BEGIN}{OLD}"))?, (false, true));
+    assert_eq!(options(format!("{BEGIN}{OLDEST}"))?, (false, false));
+    assert_eq!(options(format!("{BEGIN}{NPU}"))?, (true, true));
+    assert_eq!(options(format!("PyTorch version 1.13.1\n{BEGIN}{OLD}"))?, (false, true));
+    assert_eq!(options(format!("PyTorch version 1.8.1\n{BEGIN}{OLD}"))?, (false, false));
+    Ok(())
+}

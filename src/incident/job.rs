@@ -1,9 +1,11 @@
 //! What the logs tell about the job itself.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::Case;
-use crate::knowledge::{Framework, Knowledge, installed};
+use crate::knowledge::{Framework, Knowledge, installed, is_newer};
 use crate::model::{Event, FactValue, Frame, Job, What};
 
 pub(super) fn of(case: &Case, knowledge: &Knowledge) -> Job {
@@ -30,7 +32,29 @@ pub(super) fn of(case: &Case, knowledge: &Knowledge) -> Job {
         world_size: number("job.world_size").map(|size| size as u32),
         gpu: text("job.gpu"),
         config_digest: None,
+        versions: versions(case, knowledge),
     }
+}
+
+/// The versions that messages state; of a program that does not state its own, the newest that its messages can be of.
+fn versions(case: &Case, knowledge: &Knowledge) -> BTreeMap<Arc<str>, Arc<str>> {
+    let mut versions = BTreeMap::new();
+    for fact in case.events.iter().flat_map(|event| &event.facts) {
+        if let (Some(program), FactValue::Text(version)) = (fact.key.strip_prefix("version."), &fact.value) {
+            versions.entry(program.into()).or_insert_with(|| version.as_str().into());
+        }
+    }
+    let stated: BTreeSet<Arc<str>> = versions.keys().cloned().collect();
+    let refused = case.events.iter().filter(|event| matches!(event.what, What::Shortage(_)));
+    for message in refused.flat_map(|event| std::iter::once(&event.at).chain(&event.evidence)) {
+        for wording in knowledge.wordings.iter().filter(|wording| wording.is_of(&message.text)) {
+            let newest = versions.entry(Arc::clone(&wording.of)).or_insert_with(|| Arc::clone(&wording.until));
+            if !stated.contains(&wording.of) && is_newer(newest, &wording.until) {
+                *newest = Arc::clone(&wording.until);
+            }
+        }
+    }
+    versions
 }
 
 /// The framework that the messages, stacks and processes of `events` show.

@@ -6,11 +6,32 @@ use serde::Deserialize;
 use super::causes::Condition;
 use super::version::Version;
 
-/// `rules/frameworks.toml`: how to recognise the framework of a job.
-#[derive(Debug, Deserialize)]
+/// `rules/frameworks.toml`: how to recognise the framework of a job, and the versions of what it stands on.
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FrameworkFile {
     pub framework: Vec<Framework>,
+    #[serde(default)]
+    pub wording: Vec<Wording>,
+}
+
+/// Words of a program's message that newer versions no longer print.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wording {
+    /// The program, by the name that its knobs have.
+    pub of: Arc<str>,
+    /// Words that all stand in the message.
+    pub words: Vec<Box<str>>,
+    /// The last version that prints them.
+    pub until: Arc<str>,
+}
+
+impl Wording {
+    /// Whether `message` is said in these words.
+    pub fn is_of(&self, message: &str) -> bool {
+        self.words.iter().all(|words| message.contains(&**words))
+    }
 }
 
 /// A training or serving framework.

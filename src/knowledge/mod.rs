@@ -49,7 +49,7 @@ pub use causes::{CauseRule, Condition, EvidenceRow, ExampleRow, Must, NotAdvised
 pub use dialects::{Dialect, DialectExample, FactRow, Plain, SettingRow};
 pub use facts::{Fact, FactType};
 pub use file::shipped_files;
-pub use frameworks::{Behaviour, CompanionHome, CompanionRow, EngineIs, Framework, Trains, TrainsIn};
+pub use frameworks::{Behaviour, CompanionHome, CompanionRow, EngineIs, Framework, Trains, TrainsIn, Wording};
 pub use glossary::{Glossary, Word};
 pub use inputs::{Inputs, NameWords, TextWords};
 pub use knobs::{
@@ -74,7 +74,7 @@ pub use secrets::{Secret, example as example_of_secret};
 pub use signs::{FoundSign, Meaning, MemoryOf, NumberOf, Place, SignRow, Signs};
 pub use snapshot::SnapshotRules;
 pub use terms::{closed_up, in_terms, phase_in_words};
-pub use version::Version;
+pub use version::{Version, is_newer};
 
 /// An error in a file of `rules/`.
 #[derive(Debug, Error)]
@@ -163,6 +163,8 @@ pub struct Knowledge {
     pub dialects: Part<Vec<Dialect>>,
     /// How to recognise frameworks, those on top first.
     pub frameworks: Vec<Framework>,
+    /// Words of messages that newer versions of a program no longer print.
+    pub wordings: Vec<Wording>,
     /// Published models and their shapes.
     pub models: Part<Models>,
     /// The prices of changes that make a job fit.
@@ -185,6 +187,7 @@ impl Knowledge {
     /// The knowledge in the binary.
     pub fn shipped() -> Result<Knowledge, KnowledgeError> {
         let files = File::shipped();
+        let frameworks = read::frameworks(&files)?;
         Ok(Knowledge {
             phases: Arc::new(read::phases(&files)?),
             signs: Arc::new(read::signs(&files)?),
@@ -198,7 +201,8 @@ impl Knowledge {
             levers: Part::later(|| read::levers(&File::shipped())),
             facts: Part::later(|| read::facts(&File::shipped())),
             dialects: Part::later(|| read::dialects(&File::shipped())),
-            frameworks: read::frameworks(&files)?,
+            frameworks: frameworks.framework,
+            wordings: frameworks.wording,
             models: Part::later(|| read::models(&File::shipped())),
             prices: Part::later(|| read::prices(&File::shipped())),
             calibration: read::calibration(&files)?,
@@ -250,6 +254,7 @@ impl Knowledge {
         }
         let messages = messages.into_iter().map(|(_, messages)| messages).collect();
         let knobs: Vec<Knob> = by_file.into_iter().flat_map(|(_, knobs)| knobs).collect();
+        let frameworks = read::frameworks(files)?;
         Ok(Knowledge {
             phases: Arc::new(read::phases(files)?),
             signs: Arc::new(read::signs(files)?),
@@ -259,7 +264,8 @@ impl Knowledge {
             levers: levers.into(),
             facts: facts.into(),
             dialects: read::dialects(files)?.into(),
-            frameworks: read::frameworks(files)?,
+            frameworks: frameworks.framework,
+            wordings: frameworks.wording,
             models: read::models(files)?.into(),
             prices: read::prices(files)?.into(),
             calibration: read::calibration(files)?,

@@ -3,6 +3,7 @@
 use super::causes::CauseRule;
 use super::dialects::Dialect;
 use super::file::File;
+use super::frameworks::FrameworkFile;
 use super::knobs::{Knob, KnobFile};
 use super::levers::{Lever, LeverFile};
 use super::messages::MessageFile;
@@ -11,8 +12,7 @@ use super::ranking::{Learned, Ranking, RankingWords, Weights};
 use super::secrets::{Secret, SecretFile};
 use super::signs::{SignFile, Signs};
 use super::{
-    Calibration, Fact, Framework, Inputs, KnowledgeError, Launchers, Models, Origin, Prices, Progress, SnapshotRules,
-    facts, frameworks,
+    Calibration, Fact, Inputs, KnowledgeError, Launchers, Models, Origin, Prices, Progress, SnapshotRules, facts,
 };
 
 type Outcome<T> = Result<T, KnowledgeError>;
@@ -115,9 +115,9 @@ pub(super) fn dialects(files: &[File<'_>]) -> Outcome<Vec<Dialect>> {
     of("dialects", files).map(File::read).collect()
 }
 
-pub(super) fn frameworks(files: &[File<'_>]) -> Outcome<Vec<Framework>> {
-    let file = named("frameworks.toml", files);
-    file.map_or(Ok(Vec::new()), |file| Ok(file.read::<frameworks::FrameworkFile>()?.framework))
+/// How frameworks are told, and whose words tell of a version.
+pub(super) fn frameworks(files: &[File<'_>]) -> Outcome<FrameworkFile> {
+    named("frameworks.toml", files).map_or(Ok(FrameworkFile::default()), File::read)
 }
 
 pub(super) fn inputs(files: &[File<'_>]) -> Outcome<Inputs> {

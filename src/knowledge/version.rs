@@ -52,6 +52,12 @@ impl FromStr for Version {
     }
 }
 
+/// Whether `version` is newer than `other`, where both are versions.
+pub fn is_newer(version: &str, other: &str) -> bool {
+    let (version, other) = (version.parse::<Version>().ok(), other.parse::<Version>().ok());
+    version.zip(other).is_some_and(|(version, other)| version > other)
+}
+
 impl TryFrom<String> for Version {
     type Error = String;
 

@@ -13,6 +13,7 @@ mod prediction;
 mod shape;
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::config::{Document, Entry, EntryKind, Format};
@@ -35,6 +36,8 @@ pub struct JobConfig<'k> {
     framework: Option<&'k Framework>,
     /// The framework's version; if that is not stated, the newest one that the configuration fits.
     version: Option<Arc<str>>,
+    /// Versions of what the framework stands on.
+    versions: BTreeMap<Arc<str>, Arc<str>>,
     /// The user's own files in order of precedence, then what was printed.
     documents: Vec<Document>,
     index: SettingIndex,
@@ -77,8 +80,10 @@ impl<'k> JobConfig<'k> {
         // Keys that only one framework has are stronger evidence.
         let is_keyed = |framework: &&Framework| documents.iter().any(|document| has_keys(framework, document));
         let framework = knowledge.frameworks.iter().find(is_keyed).or_else(|| knowledge.frameworks.iter().find(shown));
+        let versions = job.versions.clone();
+        let stated = OnceCell::new();
         let mut launch =
-            JobConfig { knowledge, framework, version: None, documents, index, configured, stated: OnceCell::new() };
+            JobConfig { knowledge, framework, version: None, versions, documents, index, configured, stated };
         launch.version = launch.find_version(job);
         launch
     }
@@ -119,7 +124,10 @@ impl<'k> JobConfig<'k> {
 
     /// The version that decides names and defaults of `knob`, if it is known.
     pub fn version_of(&self, knob: &Knob) -> Option<&str> {
-        self.version.as_deref().filter(|_| self.framework() == Some(&*knob.framework))
+        match self.framework() == Some(&*knob.framework) {
+            true => self.version.as_deref(),
+            false => self.versions.get(&knob.framework).map(|version| &**version),
+        }
     }
 
     /// The user's own files, then what the job printed.

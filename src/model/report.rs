@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -132,6 +133,10 @@ pub struct Job {
     pub gpu: Option<String>,
     /// Digest of the configuration.
     pub config_digest: Option<String>,
+    /// Versions of what the job stands on, by the name that its knobs have: as the logs state them, else the newest that still prints
+    /// what was printed. Patches are chosen by them.
+    #[serde(skip)]
+    pub(crate) versions: BTreeMap<Arc<str>, Arc<str>>,
 }
 
 /// What a job failed of, if it was not memory.

@@ -178,6 +178,7 @@ impl Texts for Job {
             world_size: _,
             gpu,
             config_digest: _,
+            versions: _,
         } = self;
         [framework_version, model, gpu].into_iter().for_each(|text| text.texts(see));
     }
