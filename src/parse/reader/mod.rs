@@ -39,6 +39,10 @@ const FIRST: usize = 64;
 const LAST: usize = 192;
 /// Most lines remembered as judged, so that a line printed at each step is judged only once.
 const MOST_DISMISSED: usize = 4096;
+/// The most dismissed lines that are kept as text, to compare a broken last line with.
+const MOST_HARMLESS: usize = 64;
+/// A broken line shorter than this could be the beginning of anything.
+const SHORTEST_BEGINNING: usize = 24;
 /// Lines this near to the end count as the last words of the input.
 const NEAR_END: u64 = 3;
 /// For this many lines after a device was mentioned, a message that does not say whose memory ran out is taken to be about a device.
@@ -53,6 +57,8 @@ pub(super) struct Reader {
     first: Vec<Likely>,
     last: VecDeque<Late>,
     dismissed: HashSet<u64>,
+    /// Some of the dismissed lines, without their digits.
+    harmless: Vec<String>,
     /// Likenesses of likely messages: further alike ones are judged only if they are among the last.
     likely: HashSet<u64>,
     /// The line that last mentioned a device.
@@ -79,6 +85,8 @@ struct Candidate {
 struct Likely {
     weight: f64,
     event: Event,
+    /// Whether the line is the beginning of a harmless one.
+    breaks_off: bool,
 }
 
 /// A candidate after the first messages, kept if it is among the last.
@@ -111,6 +119,7 @@ impl Reader {
             first: Vec::new(),
             last: VecDeque::new(),
             dismissed: HashSet::new(),
+            harmless: Vec::new(),
             likely: HashSet::new(),
             device: None,
             end: 0,
@@ -200,9 +209,12 @@ impl Reader {
             self.keep_late(Late::Alike(candidate));
             return;
         }
-        let Some(likely) = candidate.judged(&self.signs) else {
+        let Some(likely) = candidate.judged(&self.signs, &self.harmless) else {
             if self.dismissed.len() < MOST_DISMISSED {
                 self.dismissed.insert(candidate.likeness);
+            }
+            if self.harmless.len() < MOST_HARMLESS {
+                self.harmless.push(without_digits(candidate.line()).collect());
             }
             return;
         };
@@ -249,9 +261,10 @@ impl Reader {
         let mut believed: Vec<Event> = Vec::new();
         let late = self.last.into_iter().filter_map(|late| match late {
             Late::Judged(likely) => Some(likely),
-            Late::Alike(candidate) => candidate.judged(&self.signs),
+            Late::Alike(candidate) => candidate.judged(&self.signs, &self.harmless),
         });
-        for Likely { weight, event } in self.first.into_iter().chain(late) {
+        let is_whole = |likely: &Likely| !(likely.breaks_off && likely.event.at.location.line.0 == end);
+        for Likely { weight, event, .. } in self.first.into_iter().chain(late).filter(is_whole) {
             let weight = weight + if last_said(&event) { LAST_SAID } else { 0.0 };
             if let Some(place) = by_line.get(&event.at.location.line.0) {
                 if let What::Shortage(shortage) = event.what {
@@ -287,10 +300,17 @@ fn fill_in(stated: &mut Event, figures: Vec<Figure>, victim: Victim) {
 
 impl Candidate {
     /// Judges the candidate; `None` if it cannot be a failure.
-    fn judged(&self, signs: &Signs) -> Option<Likely> {
+    fn judged(&self, signs: &Signs, harmless: &[String]) -> Option<Likely> {
         let message = self.message();
         let judgement = judge(&message, signs).filter(|judgement| judgement.weight + LAST_SAID >= BELIEVED)?;
-        Some(Likely { weight: judgement.weight, event: event(self, &message, &judgement, signs) })
+        let breaks_off = is_beginning(self.line(), harmless);
+        Some(Likely { weight: judgement.weight, event: event(self, &message, &judgement, signs), breaks_off })
+    }
+
+    /// The line in question, at most as much of it as is judged.
+    fn line(&self) -> &str {
+        let line = &self.record.text()[self.start..self.stop];
+        &line[..amounts::floor(line, LONGEST)]
     }
 
     fn message(&self) -> Message<'_> {
@@ -403,6 +423,19 @@ fn keep(slot: &mut Option<(usize, Line<'static>)>, origin: usize, line: &Line<'_
         }
         None => *slot = Some((origin, line.clone().into_owned())),
     }
+}
+
+/// Whether `line` breaks off within a sentence that one of the `harmless` lines has whole: the words that make it harmless are missing.
+fn is_beginning(line: &str, harmless: &[String]) -> bool {
+    if harmless.is_empty() || line.len() < SHORTEST_BEGINNING || !line.ends_with(char::is_alphabetic) {
+        return false;
+    }
+    let line: String = without_digits(line).collect();
+    harmless.iter().any(|known| known.len() > line.len() && known.starts_with(&line))
+}
+
+fn without_digits(line: &str) -> impl Iterator<Item = char> {
+    line.chars().filter(|letter| !letter.is_ascii_digit())
 }
 
 /// A hash that is equal for lines which differ only in numbers.
