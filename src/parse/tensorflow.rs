@@ -4,11 +4,11 @@
 //! `core/framework/op_kernel.cc` and `core/common_runtime/gpu/gpu_device.cc`. The allocator's units are powers of two. It says so if the
 //! caller can do without the memory.
 
+use nom::IResult;
 use nom::Parser;
 use nom::bytes::complete::{tag, take_until, take_while1};
 use nom::combinator::{map, opt};
 use nom::sequence::{delimited, preceded, terminated};
-use nom::{IResult, Offset};
 
 use super::text::{self, Size};
 use super::{Example, Follow, Grammar, Joint, Line, Record, origin};
@@ -111,8 +111,8 @@ fn tensor(record: &Record) -> Option<Event> {
 
 /// Whether `part` is the text of an error and not a comment that quotes one.
 fn is_statement(whole: &str, part: &str) -> bool {
-    let before = whole[..whole.offset(part)].trim();
-    (before.is_empty() || before.ends_with(':')) && !before.starts_with(['#', '/'])
+    let before = text::before(whole, part);
+    text::may_begin(before) && !before.trim_start().starts_with(['#', '/'])
 }
 
 /// The first dimension of a `shape` of at least three: the batch size, unless the tensor is a convolution's kernel.
@@ -190,6 +190,11 @@ const EXAMPLES: &[Example] = &[
         version: "tensorflow 1.5–2.15, the exception, on the host",
         text: "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with shape[1048576,4096] and type double on /job:localhost/replica:0/task:0/device:CPU:0 by allocator cpu [Op:RandomUniform]",
         states: &[("kind", "host_alloc_failure"), ("tensorflow.shape", "1048576,4096")],
+    },
+    Example {
+        version: "tensorflow 1.5–2.15, the answer of a server",
+        text: "{'error': 'OOM when allocating tensor with shape[64,256,80,80] and type float on /job:localhost/replica:0/task:0/device:GPU:1 by allocator GPU_1_bfc\\n\\t [[Node: block1/conv3/Conv2D = Conv2D[T=DT_FLOAT]]]'}",
+        states: &[("kind", "gpu_oom"), ("gpu_index", "GPU:1"), ("tensorflow.shape", "64,256,80,80")],
     },
     Example {
         version: "tensorflow 1.0–1.4, the exception",

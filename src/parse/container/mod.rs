@@ -71,9 +71,14 @@ impl Grammar for Container {
             "memory:",
             "nvidia.com/gpu:",
         ];
-        let described = text::line(record.text()).trim_start().starts_with("Reason:");
-        match described && LABELS.iter().any(|label| next.body().trim_start().starts_with(label)) {
+        if !text::line(record.text()).trim_start().starts_with("Reason:") {
+            return Follow::End;
+        }
+        let next = next.body().trim();
+        match LABELS.iter().any(|label| next.starts_with(label)) {
             true => Follow::Join(Joint::Line),
+            // Somebody left lines out.
+            false if matches!(next, "" | "..." | "[...]" | "…") => Follow::Pass,
             false => Follow::End,
         }
     }

@@ -311,7 +311,9 @@ fn failed_request_words(text: &str) -> Option<&str> {
             let before = text::before(text, message);
             // A program that names a device before the message means that device's memory.
             let of_device = ["GPU", "gpu", "CUDA", "cuda", "device"].iter().any(|word| before.contains(word));
-            !of_device && text::may_begin(before) || before.trim_end() == "#"
+            // Also glued to a bar of progress, which has no line's end.
+            let begins = text::may_begin(before) || before.ends_with(char::is_alphanumeric);
+            !of_device && begins || before.trim_end() == "#"
         })
     })
 }

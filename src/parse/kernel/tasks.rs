@@ -54,8 +54,9 @@ fn pid(text: &str) -> IResult<&str, u32> {
     terminated(delimited((char('['), space0), integer, (space0, char(']'))), tag(" ")).parse(text)
 }
 
+/// Whether `line` names the columns, its end cut off or not: no other table of the kernel's has these.
 pub(super) fn is_header(line: &str) -> bool {
-    line.contains(" total_vm ") && line.contains(" rss ") && line.trim_end().ends_with(" name")
+    line.contains(" tgid ") && line.contains(" total_vm ") && line.contains(" rss ")
 }
 
 /// The leading numbers of a row.
