@@ -242,9 +242,12 @@ fn figures_stand_on_the_lines_on_which_a_message_goes_on() {
 
 #[test]
 fn a_last_line_that_breaks_off_says_what_whole_ones_said() {
-    let whole = "W bfc_allocator.cc:290] Allocator (GPU_4_bfc) ran out of memory trying to allocate 2.88GiB with freed_by_count=0. The caller indicates that this is not a failure, but there could be performance gains if more memory were available.";
-    let cut = "W bfc_allocator.cc:290] Allocator (GPU_1_bfc) ran out of memory trying to allo";
-    assert_eq!(kinds(cut).len(), 1, "nothing tells that it is harmless");
+    const PLACE: &str = "2026-03-01 10:00:39.283431: W tensorflow/core/common_runtime/bfc_allocator.cc:290]";
+    let whole = format!(
+        "{PLACE} Allocator (GPU_4_bfc) ran out of memory trying to allocate 2.88GiB with freed_by_count=0. The caller indicates that this is not a failure, but there could be performance gains if more memory were available."
+    );
+    let cut = format!("{PLACE} Allocator (GPU_1_bfc) ran out of memory trying to allo");
+    assert_eq!(kinds(&cut).len(), 1, "nothing tells that it is harmless");
     assert_eq!(kinds(&format!("{whole}\n{cut}")), [""; 0]);
     assert_eq!(kinds(&format!("{whole}\nRuntimeError: CUDA ran out of memory")).len(), 1, "another message");
 }
