@@ -214,7 +214,7 @@ fn a_hostile_query_is_answered_or_refused() -> Done {
                 Ok(found) => assert!(found?.total <= 1),
                 Err(error) => {
                     assert!((1..=query.chars().count() + 1).contains(&error.column), "{part}: {}", error.problem);
-                    assert!(!error.advice().is_empty() && error.to_string().len() < 32 << 10, "{part}");
+                    assert!(!error.advice().is_empty() && error.to_string().len() < 8 << 10, "{part}");
                 }
             }
         }

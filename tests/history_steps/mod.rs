@@ -64,7 +64,7 @@ const QUERIES: [&str; 26] = [
     "resolved:yes",
     "resolved:no",
 ];
-const MORE: [&str; 19] = [
+const MORE: [&str; 22] = [
     "after:2025",
     "before:2026-02-03",
     "model:qwen",
@@ -84,6 +84,9 @@ const MORE: [&str; 19] = [
     "is:reopened",
     "week:2026-02-04",
     "-week:2025-06",
+    "group:alone",
+    "kind:(gpu_oom OR host_oom_ray)",
+    "requested:(<1GiB OR >8GiB)",
 ];
 
 /// Incident `number` with `words` as its evidence.

@@ -11,6 +11,7 @@ use super::fields::Fields;
 use super::spelling;
 use crate::history::State;
 use crate::history::query::{Clause, MISTYPED, Name, Query, What};
+use crate::history::record::ALONE;
 use crate::history::tokens::{is_ideograph, may_be_mistyped};
 
 /// Translates `query` into a query of the search engine, given the terms in `segments`.
@@ -82,6 +83,8 @@ fn except(asked: Box<dyn Asked>) -> Box<dyn Asked> {
 fn named(segments: &[SegmentReader], fields: &Fields, name: Name, letters: &str) -> tantivy::Result<Box<dyn Asked>> {
     let field = match name {
         Name::Id => return Ok(one_of(spelling::beginning(segments, fields.id, letters)?)),
+        // What is in no group has this word in place of its name.
+        Name::Group if letters == ALONE => return Ok(Box::new(EmptyQuery)),
         Name::Group => return Ok(exactly(fields.group, letters)),
         Name::Cause => fields.cause,
         Name::Framework => fields.framework,

@@ -2,7 +2,7 @@ use thiserror::Error;
 
 /// A query that makes no sense, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{problem} at column {column} of the query\n  {query}\n  {}^", " ".repeat(blanks(.query, *.column)))]
+#[error("{problem} at column {column} of the query\n{}", pointed(.query, *.column))]
 pub struct QueryError {
     /// What was asked.
     pub query: String,
@@ -26,8 +26,13 @@ impl QueryError {
     }
 }
 
-/// How wide what stands before `column` is on a terminal.
-fn blanks(query: &str, column: usize) -> usize {
+/// What stands around the column, and below it a sign that points there: as wide as a terminal has it.
+fn pointed(query: &str, column: usize) -> String {
     use unicode_width::UnicodeWidthStr;
-    query.chars().take(column.saturating_sub(1)).collect::<String>().width()
+    const SHOWN: usize = 200;
+    let before = column.saturating_sub(1);
+    let from = before.saturating_sub(SHOWN);
+    let left: String = query.chars().skip(from).take(before - from).collect();
+    let right: String = query.chars().skip(before).take(SHOWN).collect();
+    format!("  {left}{right}\n  {}^", " ".repeat(left.width()))
 }
