@@ -3,6 +3,7 @@
 /// By the four bytes with which they end: an automaton of as many literals takes longer to build than most logs to analyze, a table
 /// of their ends is built in no time, and a byte of a line costs one look into a map of bits that stays in the cache. Hundreds end
 /// with the same word (`memory`), so most are then looked up by their last eight bytes.
+#[derive(Debug)]
 pub struct Literals {
     all: Vec<Box<[u8]>>,
     /// Whether a literal may end with four bytes, by their hash.
@@ -16,7 +17,7 @@ pub struct Literals {
 }
 
 /// A literal of few bytes: they are compared as one number.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 struct Short {
     bytes: u64,
     length: u32,
@@ -36,6 +37,7 @@ impl Short {
 }
 
 /// Literals by how they end, the longest of a bucket first.
+#[derive(Debug)]
 struct Table {
     /// Where each bucket begins; the last is the end.
     buckets: Vec<u32>,
