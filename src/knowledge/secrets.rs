@@ -19,6 +19,8 @@ pub struct Secret {
     pub is_named: bool,
     /// Literals of which one stands in all that `pattern` finds, in any case; without one every text is asked.
     pub triggers: Vec<String>,
+    /// Literals of which one stands besides in all that `pattern` finds, as they are written; none: nothing else must.
+    pub with: Vec<String>,
     /// Whatever `pattern` found is none if this finds something in all of it.
     pub unless: Option<String>,
     /// It is none if one of these finds something in what would be masked.
@@ -51,6 +53,8 @@ struct Row {
     names: Vec<String>,
     #[serde(default)]
     triggers: Vec<String>,
+    #[serde(default)]
+    with: Vec<String>,
     unless: Option<String>,
     harmless: Option<String>,
     examples: Vec<String>,
@@ -90,6 +94,7 @@ impl Row {
             pattern,
             is_named,
             triggers,
+            with: self.with,
             unless: self.unless,
             harmless: self.harmless.into_iter().chain(common).collect(),
             examples: self.examples,
@@ -106,6 +111,7 @@ impl Secret {
             pattern: pattern.map(str::to_owned),
             names: names.to_vec(),
             triggers: Vec::new(),
+            with: Vec::new(),
             unless: None,
             harmless: None,
             // Nobody is asked for one there: what it finds is seen at once.

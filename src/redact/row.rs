@@ -80,6 +80,11 @@ impl Row {
         Row { mask, secret: secret.clone(), finder: OnceLock::new(), refuter: OnceLock::new() }
     }
 
+    /// Whether `text`, in which a trigger stands, has what must stand beside it.
+    pub fn may_stand_in(&self, text: &str) -> bool {
+        self.secret.with.is_empty() || self.secret.with.iter().any(|literal| text.contains(literal))
+    }
+
     /// Tells of all secrets of this kind in `text`: where what tells of one begins, and where it stands itself.
     pub fn find(&self, text: &str, tell: &mut dyn FnMut(usize, Range<usize>)) {
         let Some(finder) = self.finder.get_or_init(|| Finder::read(&self.secret.pattern).ok()) else {
