@@ -1,13 +1,13 @@
 //! Conditions in the Common Expression Language (CEL), evaluated on an incident's facts.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, LazyLock};
 
-use cel::IdedExpr;
+use cel::common::types::{CelBool, CelDouble, CelList, CelMap, CelMapKey, CelNull, CelString};
+use cel::common::value::Val;
 use cel::extractors::{Arguments, This};
-use cel::objects::{Key, Map};
 use cel::parser::PrattParser;
-use cel::{Context, ExecutionError, Value as CelValue};
+use cel::{Context, Env, ExecutionError, IdedExpr, Value as CelValue};
 
 use super::cost;
 use super::known::{Facts, Value};
@@ -26,6 +26,9 @@ pub enum Answer {
     Nonsense(String),
 }
 
+/// The language's own types and functions: the same for all facts.
+static LANGUAGE: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
+
 /// The facts as a context in which conditions are evaluated.
 pub struct Evaluator<'f> {
     context: Context<'f, 'f>,
@@ -38,17 +41,17 @@ impl<'f> Evaluator<'f> {
         for (name, fact) in facts.iter() {
             tree.insert(name, &fact.value);
         }
-        let mut context = Context::default();
+        let mut context = Context::with_env(Arc::clone(&LANGUAGE));
         add_functions(&mut context);
         for (name, node) in tree.children {
-            context.add_variable_from_value(name, node.into_value());
+            context.add_variable_as_val(name, node.into_value());
         }
         Evaluator { context }
     }
 
     /// Sets `name`, which has no dots, to `value`.
     pub fn assuming(mut self, name: &str, value: &Value) -> Evaluator<'f> {
-        self.context.add_variable_from_value(name.to_owned(), to_cel(value));
+        self.context.add_variable_as_val(name, to_cel(value));
         self
     }
 
@@ -192,37 +195,37 @@ pub fn names(condition: &str) -> Vec<&str> {
     names
 }
 
-/// Nested maps under construction.
+/// Nested maps under construction, in the evaluation's own types: through [`CelValue`] each entry would be copied twice, and the facts of
+/// an incident are prepared dozens of times.
 #[derive(Default)]
-struct Tree {
-    value: Option<CelValue>,
-    children: HashMap<String, Tree>,
+struct Tree<'f> {
+    value: Option<&'f Value>,
+    children: BTreeMap<&'f str, Tree<'f>>,
 }
 
-impl Tree {
-    fn insert(&mut self, name: &str, value: &Value) {
-        match name.split_once('.') {
-            Some((first, rest)) => self.children.entry(first.to_owned()).or_default().insert(rest, value),
-            None => self.children.entry(name.to_owned()).or_default().value = Some(to_cel(value)),
-        }
+impl<'f> Tree<'f> {
+    fn insert(&mut self, name: &'f str, value: &'f Value) {
+        let node = name.split('.').fold(self, |node, step| node.children.entry(step).or_default());
+        node.value = Some(value);
     }
 
     /// A name that is both a value and a map becomes a map.
-    fn into_value(self) -> CelValue {
+    fn into_value(self) -> Box<dyn Val> {
         if self.children.is_empty() {
-            return self.value.unwrap_or(CelValue::Null);
+            return self.value.map_or_else(|| Box::new(CelNull) as Box<dyn Val>, to_cel);
         }
-        let entries = self.children.into_iter().map(|(name, node)| (Key::String(Arc::new(name)), node.into_value()));
-        CelValue::Map(Map { map: Arc::new(entries.collect()) })
+        let entries =
+            self.children.into_iter().map(|(name, node)| (CelMapKey::from(name.to_owned()), node.into_value()));
+        Box::new(CelMap::from(entries.collect::<HashMap<_, _>>()))
     }
 }
 
-fn to_cel(value: &Value) -> CelValue {
+fn to_cel(value: &Value) -> Box<dyn Val> {
     match value {
-        Value::Number(number) => CelValue::Float(*number),
-        Value::Text(text) => CelValue::String(Arc::new(text.clone())),
-        Value::Flag(flag) => CelValue::Bool(*flag),
-        Value::List(items) => CelValue::List(Arc::new(items.iter().map(to_cel).collect())),
+        Value::Number(number) => Box::new(CelDouble::from(*number)),
+        Value::Text(text) => Box::new(CelString::from(text.clone())),
+        Value::Flag(flag) => Box::new(CelBool::from(*flag)),
+        Value::List(items) => Box::new(CelList::from(items.iter().map(to_cel).collect::<Vec<_>>())),
     }
 }
 

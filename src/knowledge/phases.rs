@@ -6,8 +6,10 @@ use serde::Deserialize;
 use super::KnowledgeError;
 use crate::model::Phase;
 
+mod bars;
 mod frames;
 
+use bars::Bars;
 use frames::Frames;
 pub use frames::{FrameRole, FrameRow};
 
@@ -114,7 +116,7 @@ impl PhaseWords {
 pub struct Phases {
     frames: Frames,
     lines: Vec<PhaseWords>,
-    bars: Vec<(String, Mark)>,
+    bars: Bars,
     nested_bar: Option<Mark>,
     methods: Vec<(String, Mark)>,
 }
@@ -142,11 +144,9 @@ impl Phases {
 
     /// The mark of a line; of several words those that end last count, and of these the longest.
     pub fn line(&self, body: &str) -> Option<&Mark> {
-        let index = |two: &[u8]| usize::from(two[0]) << 8 | usize::from(two[1]);
-        let mut pairs = vec![false; 1 << 16];
-        body.as_bytes().windows(2).for_each(|two| pairs[index(two)] = true);
-        // Hardly any of the thousands of words occurs in a line, and the last two bytes rule out most.
-        let may_stand = |word: &str| word.as_bytes().last_chunk::<2>().is_none_or(|two| pairs[index(two)]);
+        // Hardly any of the thousands of words occurs in a line, and the last four bytes rule out most.
+        let ends: HashSet<&[u8]> = body.as_bytes().windows(4).collect();
+        let may_stand = |word: &str| word.as_bytes().last_chunk::<4>().is_none_or(|end| ends.contains(&end[..]));
         let end = |word: &str| may_stand(word).then(|| body.rfind(word)).flatten().map(|at| at + word.len());
         let known = self.lines.iter().filter_map(|words| Some((end(&words.text)?, words)));
         let found = known.filter(|(_, words)| words.count_in(body));
@@ -159,7 +159,7 @@ impl Phases {
         if nested {
             return self.nested_bar.as_ref();
         }
-        longest(&self.bars, |known| label.starts_with(known) || label.ends_with(known))
+        self.bars.find(label)
     }
 
     /// The mark of a remote method's name: `WorkerDict.actor_rollout_update_actor`, `tokenize_shard`, `MapBatches(tokenize)`.
@@ -246,7 +246,7 @@ impl Builder {
         Phases {
             frames: self.frames,
             lines: self.lines,
-            bars: self.bars,
+            bars: Bars::new(self.bars),
             nested_bar: self.nested_bar,
             methods: self.methods,
         }

@@ -20,6 +20,8 @@ pub struct Secret {
     pub is_named: bool,
     /// Literals, in any case, of which one occurs in every match of `pattern`; if empty, every text is searched.
     pub triggers: Vec<String>,
+    /// Literals of which one stands in every text in which `pattern` matches; empty if there are none.
+    pub with: Vec<String>,
     /// A match of `pattern` is no secret if this matches within it.
     pub unless: Option<String>,
     /// It is no secret if one of these matches the part that would be masked.
@@ -52,6 +54,8 @@ struct SecretRow {
     names: Vec<String>,
     #[serde(default)]
     triggers: Vec<String>,
+    #[serde(default)]
+    with: Vec<String>,
     unless: Option<String>,
     harmless: Option<String>,
     examples: Vec<String>,
@@ -91,6 +95,7 @@ impl SecretRow {
             pattern,
             is_named,
             triggers,
+            with: self.with,
             unless: self.unless,
             harmless: self.harmless.into_iter().chain(common).collect(),
             examples: self.examples,
@@ -107,6 +112,7 @@ impl Secret {
             pattern: pattern.map(str::to_owned),
             names: names.to_vec(),
             triggers: Vec::new(),
+            with: Vec::new(),
             unless: None,
             harmless: None,
             // Settings need no example, because its effect is visible at once.

@@ -1,11 +1,11 @@
 use std::sync::{Arc, OnceLock};
 
-use aho_corasick::AhoCorasick;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::KnowledgeError;
 use crate::model::FigureName;
+use crate::scan::Literals;
 
 /// One file of `rules/signs/`: general words with which people and programs say that memory ran out.
 #[derive(Debug, Deserialize)]
@@ -190,14 +190,14 @@ pub struct Signs {
     pub amounts: Vec<AmountRow>,
     /// The rows that name numbers.
     pub numbers: Vec<NumberRow>,
-    /// The search for all words; built when the first line is judged.
-    search: OnceLock<Option<Search>>,
+    /// The search for all words, and the row of each; built when the first line is judged.
+    search: OnceLock<Search>,
 }
 
 /// A search for the words of all rows up to their gap, with the row of each.
 #[derive(Debug)]
 struct Search {
-    heads: AhoCorasick,
+    heads: Literals,
     of: Vec<Wanted>,
 }
 
@@ -205,6 +205,8 @@ struct Search {
 #[derive(Debug)]
 struct Wanted {
     row: usize,
+    /// How long the words before the gap are.
+    length: usize,
     tail: Option<Arc<str>>,
 }
 
@@ -260,33 +262,31 @@ impl Signs {
 
     /// Every sign in a plain `text`, whole words only.
     pub fn find<'s>(&'s self, text: &str) -> Vec<FoundSign<'s>> {
-        let Some(search) = self.search() else { return Vec::new() };
-        let found = search.heads.find_overlapping_iter(text);
-        let found = found.filter(|found| is_whole(text, found.start(), found.end()));
-        let sign = |found: aho_corasick::Match| {
-            let wanted = &search.of[found.pattern().as_usize()];
-            let end = match &wanted.tail {
-                None => found.end(),
-                Some(tail) => behind_gap(text, found.end(), tail)?,
-            };
-            Some(FoundSign { row: &self.rows[wanted.row], start: found.start(), end })
-        };
-        found.filter_map(sign).collect()
-    }
-
-    fn search(&self) -> Option<&Search> {
-        let made = self.search.get_or_init(|| {
-            let words = self.rows.iter().enumerate();
-            let words = words.flat_map(|(row, of)| of.words.iter().map(move |words| (row, words)));
-            let (heads, of): (Vec<&[u8]>, Vec<Wanted>) = words
-                .map(|(row, words)| match words.split_once(" … ") {
-                    None => (words.as_bytes(), Wanted { row, tail: None }),
-                    Some((head, tail)) => (head.as_bytes(), Wanted { row, tail: Some(tail.into()) }),
-                })
-                .unzip();
-            Some(Search { heads: AhoCorasick::new(heads).ok()?, of })
+        let search = self.search.get_or_init(|| Search::of(&self.rows));
+        let mut found = Vec::new();
+        search.heads.each(text, |head, end| {
+            let Wanted { row, length, tail } = &search.of[head];
+            let start = end - length;
+            if !is_whole(text, start, end) {
+                return;
+            }
+            let end = tail.as_ref().map_or(Some(end), |tail| behind_gap(text, end, tail));
+            found.extend(end.map(|end| FoundSign { row: &self.rows[*row], start, end }));
         });
-        made.as_ref()
+        found
+    }
+}
+
+impl Search {
+    fn of(rows: &[SignRow]) -> Search {
+        let words = rows.iter().enumerate().flat_map(|(row, of)| of.words.iter().map(move |words| (row, words)));
+        let (heads, of): (Vec<&str>, Vec<Wanted>) = words
+            .map(|(row, words)| match words.split_once(" … ") {
+                None => (&**words, Wanted { row, length: words.len(), tail: None }),
+                Some((head, tail)) => (head, Wanted { row, length: head.len(), tail: Some(tail.into()) }),
+            })
+            .unzip();
+        Search { heads: Literals::new(heads), of }
     }
 }
 

@@ -146,8 +146,9 @@ impl Redactor {
         for hit in self.triggers.find_overlapping_iter(text) {
             asked[self.row_of[hit.pattern().as_usize()]] = true;
         }
-        for (row, _) in asked.iter().enumerate().filter(|(_, asked)| **asked) {
-            self.rows[row].find(text, &mut |from, secret| found.push(Match { from, secret, row }));
+        let may_stand = |(row, known): &(usize, &SecretKind)| asked[*row] && known.may_stand_in(text);
+        for (row, known) in self.rows.iter().enumerate().filter(may_stand) {
+            known.find(text, &mut |from, secret| found.push(Match { from, secret, row }));
         }
         found
     }
@@ -264,6 +265,22 @@ mod tests {
             }
             for example in secret.counter_examples.iter().map(|example| example_of_secret(example)) {
                 assert_eq!(redactor.text(&example), example, "{}", secret.name);
+            }
+        }
+        Ok(())
+    }
+
+    /// Triggers, and what stands with them, only save the asking.
+    #[test]
+    fn nothing_is_found_where_no_trigger_stands() -> Outcome {
+        let (_, secrets) = redactor()?;
+        let examples = secrets.iter().flat_map(|secret| secret.examples.iter().chain(&secret.counter_examples));
+        let examples: Vec<String> = examples.map(|example| example_of_secret(example)).collect();
+        for secret in &secrets {
+            let asked = Secret { triggers: Vec::new(), with: Vec::new(), ..secret.clone() };
+            let (asked, triggered) = (Redactor::new(&[asked])?, Redactor::new(std::slice::from_ref(secret))?);
+            for example in &examples {
+                assert_eq!(asked.text(example), triggered.text(example), "{} by {}", secret.name, secret.pattern);
             }
         }
         Ok(())

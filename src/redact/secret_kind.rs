@@ -80,6 +80,11 @@ impl SecretKind {
         SecretKind { mask, secret: secret.clone(), finder: OnceLock::new(), refuter: OnceLock::new() }
     }
 
+    /// Whether `text`, which contains a trigger, also has what must stand beside it.
+    pub fn may_stand_in(&self, text: &str) -> bool {
+        self.secret.with.is_empty() || self.secret.with.iter().any(|literal| text.contains(literal))
+    }
+
     /// Reports all secrets of this kind in `text` to `tell`: the start of the match, and the span of the secret.
     pub fn find(&self, text: &str, tell: &mut dyn FnMut(usize, Range<usize>)) {
         let Some(finder) = self.finder.get_or_init(|| Finder::read(&self.secret.pattern).ok()) else {

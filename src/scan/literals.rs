@@ -3,6 +3,7 @@
 /// Literals are looked up by their last four bytes. An automaton for so many literals takes longer to build than most logs take to analyse;
 /// a table of their endings is built at once, and each byte of a line costs one look-up in a bitmap that stays in the cache. Hundreds end
 /// with the same word (`memory`), so literals of eight bytes and more are then looked up by their last eight bytes.
+#[derive(Debug)]
 pub struct Literals {
     all: Vec<Box<[u8]>>,
     /// A bitmap over the hash of four bytes: whether a literal may end with them.
@@ -16,7 +17,7 @@ pub struct Literals {
 }
 
 /// A literal of fewer than four bytes, compared as one number.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 struct Short {
     bytes: u64,
     length: u32,
@@ -36,6 +37,7 @@ impl Short {
 }
 
 /// A hash table of literals by their endings, the longest of a bucket first.
+#[derive(Debug)]
 struct Table {
     /// The beginning of each bucket, and the end of the last.
     buckets: Vec<u32>,

@@ -27,7 +27,8 @@ impl Bar<'_> {
 /// The last bar in `body`: `Compute log probs:  76%|███▌  | 244/320 [08:56<02:05,  1.65s/it]`. Other output may stand
 /// before and after it.
 pub(in crate::parse) fn bar(body: &str) -> Option<Bar<'_>> {
-    let Some(at) = body.rfind(BAR) else { return heavy_bar(body) };
+    let mut shares = memchr::memrchr_iter(b'%', body.as_bytes());
+    let Some(at) = shares.find(|at| body[*at..].starts_with(BAR)) else { return heavy_bar(body) };
     let percent = body[..at].trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     // Skips an earlier bar in the same line.
     let label = percent.rsplit_once('|').map_or(percent, |(_, meter)| meter.rsplit(']').next().unwrap_or(meter));

@@ -108,16 +108,21 @@ fn without_suffix(body: &str) -> (&str, u64) {
     let mut body = body.trim_end();
     let mut repeated = 0;
     if body.ends_with([')', ']'])
-        && let Some(at) = body.rfind(" [repeated ")
-        && let Some(count) =
-            body[at + " [repeated ".len()..].split_once("x across cluster]").and_then(|(count, _)| count.parse().ok())
+        && let Some((before, behind)) = last_repeated(body)
+        && let Some(count) = behind.split_once("x across cluster]").and_then(|(count, _)| count.parse().ok())
     {
-        (body, repeated) = (&body[..at], count);
+        (body, repeated) = (before, count);
     }
     if let Some(boxed) = body.strip_suffix('│') {
         body = boxed.trim_end();
     }
     (body, repeated)
+}
+
+/// What stands before and behind the last ` [repeated `; nearly every line that ends so has brackets, and hardly one this word in them.
+fn last_repeated(body: &str) -> Option<(&str, &str)> {
+    let split = |at: usize| Some((body[..at].strip_suffix(' ')?, body[at..].strip_prefix("[repeated ")?));
+    memchr::memrchr_iter(b'[', body.as_bytes()).find_map(split)
 }
 
 fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
