@@ -73,8 +73,8 @@ impl Transport {
         request.headers_mut().insert(ACCEPT_ENCODING, encoding);
         let is_part = request.headers().contains_key(RANGE);
         let response = match *request.method() {
-            // An empty body has its length said, too: without, ureq would send none of it in pieces.
-            Method::POST | Method::PUT => self.agent.run(self.agent.configure_request(request).proxy(proxy).build()),
+            // An empty body has its length said, too: of no body ureq would send the end of its pieces.
+            Method::POST => self.agent.run(self.agent.configure_request(request).proxy(proxy).build()),
             _ => self.agent.run(self.agent.configure_request(request.map(drop)).proxy(proxy).build()),
         };
         let response = response.map_err(StoreError::of_transport)?;
@@ -99,8 +99,8 @@ fn check_encoding(headers: &HeaderMap, is_part: bool) -> Result<(), StoreError> 
     // How an object was once sent, which some stores keep: its bytes are plain.
     let is_plain = |encoding: &str| matches!(encoding, "" | "identity" | "aws-chunked");
     let is_packed = |encoding: &str| is_part && matches!(encoding, "gzip" | "x-gzip" | "zstd");
-    let encodings = values.flat_map(|value| value.split(',')).map(|encoding| encoding.trim().to_ascii_lowercase());
-    match encodings.filter(|encoding| !is_plain(encoding) && !is_packed(encoding)).next() {
+    let mut encodings = values.flat_map(|value| value.split(',')).map(|encoding| encoding.trim().to_ascii_lowercase());
+    match encodings.find(|encoding| !is_plain(encoding) && !is_packed(encoding)) {
         // A name, not whatever a server may say.
         Some(other) if other.len() < 20 && other.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') => {
             Err(StoreError::Encoded(other))
