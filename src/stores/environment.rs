@@ -76,11 +76,11 @@ impl Environment {
         Bucket::new(match kind {
             Kind::Google => {
                 let options = self.client_options(&["GOOGLE_BASE_URL"]);
-                built!(GoogleCloudStorageBuilder, GoogleConfigKey, &self.0, name, is_anonymous, options, transport)
+                built!(GoogleCloudStorageBuilder, GoogleConfigKey, self.0, name, is_anonymous, options, transport)
             }
             Kind::S3 | Kind::Web => {
                 let options = self.client_options(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"]);
-                built!(AmazonS3Builder, AmazonS3ConfigKey, &self.0, name, is_anonymous, options, transport)
+                built!(AmazonS3Builder, AmazonS3ConfigKey, self.0, name, is_anonymous, options, transport)
             }
         })
     }

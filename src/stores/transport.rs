@@ -73,8 +73,8 @@ impl Transport {
         request.headers_mut().insert(ACCEPT_ENCODING, encoding);
         let is_part = request.headers().contains_key(RANGE);
         let response = match *request.method() {
-            // An empty body has its length said, too: without, ureq would send none of it in pieces.
-            Method::POST | Method::PUT => self.agent.run(self.agent.configure_request(request).proxy(proxy).build()),
+            // An empty body has its length said, too: of no body ureq would send the end of its pieces.
+            Method::POST => self.agent.run(self.agent.configure_request(request).proxy(proxy).build()),
             _ => self.agent.run(self.agent.configure_request(request.map(drop)).proxy(proxy).build()),
         };
         let response = response.map_err(StoreError::of_transport)?;

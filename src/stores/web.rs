@@ -11,6 +11,7 @@ use ureq::http::{HeaderMap, HeaderName, Request, Response, StatusCode, Uri};
 use super::backend::{Answer, Backend, Version};
 use super::transport::Transport;
 use super::{StoreError, percent};
+use crate::triage::origin;
 
 /// A file lies one or two redirects away.
 const REDIRECTS: usize = 5;
@@ -73,12 +74,6 @@ impl Backend for Web {
 
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     headers.get(name)?.to_str().ok().map(str::to_owned)
-}
-
-/// Scheme, host and port.
-fn origin(uri: &Uri) -> (Option<&str>, String, Option<u16>) {
-    let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
-    (uri.scheme_str(), uri.host().unwrap_or_default().to_ascii_lowercase(), uri.port_u16().or(Some(usual)))
 }
 
 /// Where `location` is, said by the server of `from`.

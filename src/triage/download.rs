@@ -174,7 +174,7 @@ fn host(uri: &Uri) -> String {
 }
 
 /// Scheme, host and port.
-fn origin(uri: &Uri) -> (Option<&str>, String, u16) {
+pub fn origin(uri: &Uri) -> (Option<&str>, String, u16) {
     let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
     (uri.scheme_str(), host(uri), uri.port_u16().unwrap_or(usual))
 }

@@ -24,6 +24,8 @@ use crate::report;
 pub use comment::{Posted, marker, say, solve};
 #[cfg(feature = "cli")]
 pub use download::Download;
+#[cfg(feature = "stores")]
+pub use download::origin;
 pub use environment::{Conversation, Environment, Missing, Pipeline};
 pub use fail_on::FailOn;
 pub use forge::{Comment, Forge};
