@@ -7,6 +7,7 @@
 
 mod document;
 mod error;
+mod exclusion;
 mod fields;
 mod follower;
 mod newest;

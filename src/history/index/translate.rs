@@ -7,6 +7,7 @@ use tantivy::query::{
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{SegmentReader, Term};
 
+use super::exclusion::Exclusion;
 use super::fields::Fields;
 use super::spelling;
 use crate::history::State;
@@ -26,7 +27,7 @@ fn clause(segments: &[SegmentReader], fields: &Fields, asked: &Clause) -> tantiv
             let any: tantivy::Result<Vec<_>> = clauses.iter().map(|one| clause(segments, fields, one)).collect();
             Ok(Box::new(BooleanQuery::union(any?)))
         }
-        Clause::Not(not) => Ok(unscored(except(clause(segments, fields, not)?))),
+        Clause::Not(not) => Ok(unscored(except(excluded(segments, fields, not)?))),
         Clause::One(What::Words { words: wanted, as_spelled }) => words(segments, fields, wanted, !as_spelled),
         Clause::One(what) => Ok(unscored(field(segments, fields, what)?)),
     }
@@ -36,7 +37,7 @@ fn all(segments: &[SegmentReader], fields: &Fields, clauses: &[Clause]) -> tanti
     let mut all: Vec<(Occur, Box<dyn Asked>)> = Vec::new();
     for one in clauses {
         all.push(match one {
-            Clause::Not(not) => (Occur::MustNot, clause(segments, fields, not)?),
+            Clause::Not(not) => (Occur::MustNot, excluded(segments, fields, not)?),
             one => (Occur::Must, clause(segments, fields, one)?),
         });
     }
@@ -47,6 +48,15 @@ fn all(segments: &[SegmentReader], fields: &Fields, clauses: &[Clause]) -> tanti
         [(Occur::Must, only)] => Ok(only.box_clone()),
         _ => Ok(Box::new(BooleanQuery::new(all))),
     }
+}
+
+/// The matches of `asked`, so that they can be excluded. Those of a single term can as they are.
+fn excluded(segments: &[SegmentReader], fields: &Fields, asked: &Clause) -> tantivy::Result<Box<dyn Asked>> {
+    let asked_for = clause(segments, fields, asked)?;
+    Ok(match asked {
+        Clause::One(What::Kind(_) | What::Phase(_)) => asked_for,
+        _ => Box::new(Exclusion(asked_for)),
+    })
 }
 
 fn unscored(asked: Box<dyn Asked>) -> Box<dyn Asked> {

@@ -85,6 +85,17 @@ impl<'q> Masked<'q> {
         self.rest.strip_prefix(operator).is_some_and(stands_alone) && self.take(operator)
     }
 
+    /// Takes a minus, or all before a parenthesis, and says whether they negate. `--memory` is an option that somebody pasted.
+    fn take_minus(&mut self) -> bool {
+        let after = self.rest.trim_start_matches('-');
+        if !after.starts_with('(') {
+            return self.take("-");
+        }
+        let count = self.rest.len() - after.len();
+        self.rest = after;
+        count % 2 == 1
+    }
+
     /// An operator, an operand or the end of a parenthesis.
     fn part(&mut self) -> Result<(), QueryError> {
         let at = self.at();
@@ -104,7 +115,7 @@ impl<'q> Masked<'q> {
                 return self.missing(self.at());
             }
         }
-        let is_negated = is_negated != self.take("-");
+        let is_negated = is_negated != self.take_minus();
         self.operand(if is_negated { "NOT " } else { "" })
     }
 
