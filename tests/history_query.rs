@@ -58,6 +58,8 @@ fn an_error_points_at_its_column() {
         ("oom OR AND shm", 8, "a OR b"),
         ("(oom OR) shm", 8, "a OR b"),
         ("oom NOT", 8, "a OR b"),
+        ("oom NOT ,", 9, "a OR b"),
+        ("NOT OR oom", 5, "a OR b"),
         ("(oom NOT) shm", 9, "a OR b"),
         ("oom ( )", 7, "a OR b"),
         ("显存 (oom (shm)", 4, "close it with )"),
@@ -100,6 +102,7 @@ fn a_pasted_line_is_words() -> Done {
         "/dev/shm/x: No space left; see http://node-7:8265/logs#a (https://pytorch.org/docs/stable/notes/cuda.html)",
         "1) a - b -> c && d || e = f :) --- ==> ()",
         "显存不足：无法分配 2.00 GiB（GPU 0）",
+        "docker run --shm-size=8g trainer failed",
         "\"file\": \"/tmp/a b\", \"x\": 1",
     ];
     let words: Vec<Vec<&str>> = lines.iter().map(|line| vec![*line]).collect();

@@ -105,7 +105,8 @@ pub(super) fn advises_against(row: &NotAdvisedRow, change: &Change<'_>) -> bool 
 fn is_already_so(bench: &Workbench<'_>, change: &Change<'_>) -> bool {
     let Change { knob, turn, goal, from, .. } = change;
     let Some(to) = goal.words() else { return false };
-    // A knob that is not known to be set has its default, off or on. What the framework's own code configures may be on all the same.
+    // A knob that is not known to be set has its default, off or on. What the framework's own code configures may be on all the same; few
+    // switch off what is on by default.
     let is_left_off = is_off(turn, to) && bench.launch.set_in(&knob.framework).is_none();
     let usual = knob.default_at(bench.launch.version_of(knob)).filter(|_| is_left_off || turn.to == To::On);
     let is_usual = from.is_none() && usual.is_some_and(|usual| super::turn::is_at(knob, usual, to));

@@ -80,9 +80,12 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<String> {
 fn next(from: &Uri, location: &str) -> Option<Uri> {
     let location = location.split('#').next().unwrap_or(location);
     let (scheme, authority) = (from.scheme_str()?, from.authority()?);
+    // A query may hold an address, too.
+    let path = location.split(['/', '?']).next().unwrap_or(location);
+    let has_scheme = path.ends_with(':') && location[path.len()..].starts_with("//");
     let whole = match location {
         "" => return None,
-        _ if location.contains("://") && !location.starts_with(['/', '?']) => location.to_owned(),
+        _ if has_scheme => location.to_owned(),
         _ if location.starts_with("//") => format!("{scheme}:{location}"),
         _ if location.starts_with('/') => format!("{scheme}://{authority}{location}"),
         _ if location.starts_with('?') => format!("{scheme}://{authority}{}{location}", from.path()),
@@ -118,6 +121,7 @@ mod tests {
             ("/b?next=http://x", Some("https://host:1/b?next=http://x")),
             ("?sig=2", Some("https://host:1/logs/a.log?sig=2")),
             ("b.log", Some("https://host:1/logs/b.log")),
+            ("b.log?next=http://x", Some("https://host:1/logs/b.log?next=http://x")),
             ("", None),
             ("ftp://other/b", None),
             ("http:///b", None),

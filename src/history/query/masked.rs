@@ -78,18 +78,22 @@ impl<'q> Masked<'q> {
         rest.is_some()
     }
 
-    /// Takes a word that is none where it stands alone.
-    fn take_operator(&mut self, operator: &str) -> bool {
+    /// Whether a word follows that is none where it stands alone.
+    fn is_operator(&self, operator: &str) -> bool {
         let ends = |next: char| next.is_whitespace() || "()".contains(next);
-        let stands_alone = |rest: &str| rest.is_empty() || rest.starts_with(ends);
-        self.rest.strip_prefix(operator).is_some_and(stands_alone) && self.take(operator)
+        self.rest.strip_prefix(operator).is_some_and(|rest| rest.is_empty() || rest.starts_with(ends))
+    }
+
+    fn take_operator(&mut self, operator: &str) -> bool {
+        self.is_operator(operator) && self.take(operator)
     }
 
     /// Takes a minus, or all before a parenthesis, and says whether they negate. `--memory` is an option that somebody pasted.
     fn take_minus(&mut self) -> bool {
         let after = self.rest.trim_start_matches('-');
         if !after.starts_with('(') {
-            return self.take("-");
+            let is_option = self.rest.starts_with("--") && after.starts_with(char::is_alphanumeric);
+            return !is_option && self.take("-");
         }
         let count = self.rest.len() - after.len();
         self.rest = after;
@@ -108,15 +112,18 @@ impl<'q> Masked<'q> {
             self.open.pop();
             return self.end(at, "))");
         }
-        let mut is_negated = false;
+        let (mut is_negated, mut is_owed) = (false, false);
         while self.take_operator("NOT") {
-            is_negated = !is_negated;
-            if !self.skip_blanks() || self.rest.starts_with(')') {
+            (is_negated, is_owed) = (!is_negated, true);
+            if !self.skip_blanks() || self.rest.starts_with(')') || self.is_operator("AND") || self.is_operator("OR") {
                 return self.missing(self.at());
             }
         }
         let is_negated = is_negated != self.take_minus();
-        self.operand(if is_negated { "NOT " } else { "" })
+        let (place, length) = (self.at(), self.text.len());
+        self.operand(if is_negated { "NOT " } else { "" })?;
+        // Signs alone are passed over, but not what is negated.
+        if is_owed && self.text.len() == length { self.missing(place) } else { Ok(()) }
     }
 
     /// Ends an operand with `end`, if one stands there.

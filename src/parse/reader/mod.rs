@@ -425,13 +425,15 @@ fn keep(slot: &mut Option<(usize, Line<'static>)>, origin: usize, line: &Line<'_
     }
 }
 
-/// Whether `line` breaks off within a sentence that one of the `harmless` lines has whole: the words that make it harmless are missing.
+/// Whether `line` breaks off within a word that one of the `harmless` lines has whole: the words that make it harmless are missing. A line
+/// that ends with its word may have been meant as it is.
 fn is_beginning(line: &str, harmless: &[String]) -> bool {
     if harmless.is_empty() || line.len() < SHORTEST_BEGINNING || !line.ends_with(char::is_alphabetic) {
         return false;
     }
     let line: String = without_digits(line).collect();
-    harmless.iter().any(|known| known.len() > line.len() && known.starts_with(&line))
+    let goes_on = |known: &String| known.strip_prefix(&line).is_some_and(|rest| rest.starts_with(char::is_alphabetic));
+    harmless.iter().any(goes_on)
 }
 
 fn without_digits(line: &str) -> impl Iterator<Item = char> {

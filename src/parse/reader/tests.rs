@@ -249,5 +249,7 @@ fn a_last_line_that_breaks_off_says_what_whole_ones_said() {
     let cut = format!("{PLACE} Allocator (GPU_1_bfc) ran out of memory trying to allo");
     assert_eq!(kinds(&cut).len(), 1, "nothing tells that it is harmless");
     assert_eq!(kinds(&format!("{whole}\n{cut}")), [""; 0]);
+    let ends = format!("{PLACE} Allocator (GPU_1_bfc) ran out of memory trying");
+    assert_eq!(kinds(&format!("{whole}\n{ends}")).len(), 1, "it ends with a word");
     assert_eq!(kinds(&format!("{whole}\nRuntimeError: CUDA ran out of memory")).len(), 1, "another message");
 }

@@ -34,7 +34,10 @@ fn place(query: &str, clause: &str) -> Option<usize> {
     let is_blank = |sign: Option<char>| sign.is_none_or(char::is_whitespace);
     let stands_alone = |at: &usize| {
         let (before, after) = (&query[..*at], &query[at + clause.len()..]);
-        is_blank(before.chars().next_back())
+        let count = |sign: char| before.matches(sign).count();
+        count('(') == count(')')
+            && count('"') % 2 == 0
+            && is_blank(before.chars().next_back())
             && is_blank(after.chars().next())
             && !matches!(before.split_whitespace().next_back(), Some("AND" | "OR" | "NOT"))
             && !matches!(after.split_whitespace().next(), Some("AND" | "OR"))
@@ -84,9 +87,15 @@ mod tests {
     #[test]
     fn a_clause_is_not_torn_out_of_an_alternative() {
         let kind = clause("kind", "gpu_oom");
-        for query in
-            ["kind:gpu_oom OR kind:none", "is:open AND kind:gpu_oom", "NOT kind:gpu_oom", "(kind:gpu_oom OR job:a)"]
-        {
+        for query in [
+            "kind:gpu_oom OR kind:none",
+            "is:open AND kind:gpu_oom",
+            "NOT kind:gpu_oom",
+            "(kind:gpu_oom OR job:a)",
+            "(NOT kind:gpu_oom is:open) OR phase:setup",
+            "-(job:a kind:gpu_oom is:open)",
+            "\"job:a kind:gpu_oom b\"",
+        ] {
             assert_eq!(toggle_clause(query, &kind), format!("{query} kind:gpu_oom"));
             assert_eq!(toggle_clause(&toggle_clause(query, &kind), &kind), query);
         }
