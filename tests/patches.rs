@@ -376,6 +376,8 @@ fn an_option_is_of_the_version_that_printed_the_message() -> Outcome<()> {
         let inputs = vec![Input::new("job.log", Cursor::new(log))?];
         let found = knobs(&oomdoc::internal::analyze_inputs(inputs, Vec::new(), &Options::default())?);
         let has = |option: &str| found.iter().any(|knob| knob.ends_with(option));
+        // Nor does an option of another allocator take the place of one that is missing.
+        assert!(!has("MALLOC_ARENA_MAX") && !has("vm.max_map_count"), "{found:?}");
         Ok((has("expandable_segments"), has("max_split_size_mb")))
     };
     assert_eq!(options(format!("{BEGIN}{NEW}"))?, (true, true));
