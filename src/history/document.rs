@@ -61,7 +61,7 @@ pub struct Document {
     /// Tags that people gave it.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// The cluster of the node where it happened (see [`cluster`]).
+    /// The cluster of the node where it happened (see `cluster`).
     #[serde(default)]
     pub cluster: Option<String>,
     /// The person who looks after it.

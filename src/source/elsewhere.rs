@@ -18,7 +18,7 @@ pub trait Elsewhere: Debug + Send + Sync {
     fn size(&self) -> Option<u64>;
 }
 
-/// Opens paths: as files, or through an [`Elsewhere`] if there is one.
+/// Opens paths: as files, or through an `Elsewhere` if there is one.
 #[derive(Debug, Clone, Copy)]
 pub struct Places<'e>(pub Option<&'e dyn Elsewhere>);
 
