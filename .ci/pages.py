@@ -57,6 +57,13 @@ class Pages(Browser):
         self.open(self.origin + path)
         self.note_quiet()
 
+    def go_until(self, path, what, expression, patience=PATIENCE):
+        """Opens a page again and again until an expression holds on it; fails with `what` otherwise."""
+        end = time.monotonic() + patience
+        while self.go(path) or not self.ask(expression):
+            assert time.monotonic() < end, f"never: {what} ({path})"
+            time.sleep(0.1)
+
     def note_quiet(self):
         """Records console messages, and requests to anything but the server."""
         for event in self.events:
@@ -263,8 +270,9 @@ def resolves(page):
 
 
 def points(page):
-    page.go("/trends")
-    assert page.count(".multiples .chart") > 2 and page.count("table.rows tbody tr") > 0
+    # What was resolved just now is counted once the index has followed the store, a moment later.
+    page.go_until("/trends", "what fixed what", "document.querySelector('table.rows tbody tr') !== null")
+    assert page.count(".multiples .chart") > 2
     chart = ".multiples .chart .week:last-child .room"
     box = page.ask(f"(document.querySelector('{chart}').scrollIntoView({{block: 'center'}}), document.querySelector('{chart}').getBoundingClientRect().toJSON())")
     page.call("Input.dispatchMouseEvent", type="mouseMoved", x=box["x"] + box["width"] / 2, y=box["y"] + box["height"] / 2)
@@ -284,14 +292,15 @@ def uploads(page, server, log, script):
     begun, seen, words = time.monotonic(), set(), set()
     while True:
         try:
-            where = page.ask("location.pathname + ' ' + (document.querySelector('#progress-bar')?.value ?? '')")
-            words.add(page.ask("document.querySelector('#progress-words')?.textContent ?? ''"))
+            # In one question, since the page may be another one at the next.
+            path, is_shown, value, told = page.ask("""(at => [location.pathname, at("")?.hidden === false, at("-bar")?.value ?? "",
+              at("-words")?.textContent ?? ""])(part => document.querySelector("#progress" + part))""")
         except RuntimeError:
             continue
-        path, _, value = where.partition(" ")
         if path != "/upload":
             break
-        assert page.ask("!document.querySelector('#progress').hidden"), "no progress is shown"
+        assert is_shown, "no progress is shown"
+        words.add(told)
         seen.add(value)
         if time.monotonic() - begun > 1200:
             raise AssertionError(f"the upload does not end: {words}")
