@@ -4,7 +4,9 @@ use std::cmp::Ordering;
 
 use super::JobConfig;
 use crate::facts::{Facts, Value};
-use crate::memory::{self, Amount, Explanation, Layout, ModelSize, Moment, MomentPlan, Observed, Plan, States, Step};
+use crate::memory::{
+    self, Amount, Component, Explanation, Layout, ModelSize, Moment, MomentPlan, Observed, Plan, States, Step,
+};
 use crate::model::{
     Bytes, Citation, Derivation, Figure, FigureName, Incident, Kind, Need, PatchNeeds, Phase, TimelinePoint,
 };
@@ -140,14 +142,17 @@ impl Prediction {
         let (Some(before), Some(after)) = (self.moment(phase), after.moment(phase)) else {
             return MemoryChange::default();
         };
-        let difference = |amount: fn(&MomentPlan) -> Amount| {
-            let (before, after) = (amount(before), amount(after));
+        let difference = |is_there: fn(&Component) -> bool| {
+            let (before, after) = before.apart_from(after, is_there);
             let moved = after.middle() - before.middle();
             let spread = (after.high - after.low).max(before.high - before.low);
             let is_telling = moved != Bytes(0) && spread.gib() * WIDE <= moved.gib().abs();
             is_telling.then_some(moved)
         };
-        MemoryChange { device: difference(MomentPlan::device), host: difference(MomentPlan::host) }
+        MemoryChange {
+            device: difference(|part| !part.place.is_host()),
+            host: difference(|part| part.place.is_host() && !part.is_reclaimable()),
+        }
     }
 
     /// The needs of the incident's moment on a device and on a host, with their capacities; `None` for amounts with

@@ -141,6 +141,21 @@ impl MomentPlan {
         self.components.iter().filter(kept).map(|part| part.bytes).sum()
     }
 
+    /// The sums of those components that differ between this and `other`, of those that are counted. What both have in
+    /// common, however vague, does not blur the difference.
+    pub fn apart_from(&self, other: &MomentPlan, is_counted: fn(&Component) -> bool) -> (Amount, Amount) {
+        let alone = |here: &MomentPlan, there: &MomentPlan| {
+            let is_common = |part: &Component| {
+                there
+                    .components
+                    .iter()
+                    .any(|other| (&other.name, other.place, other.bytes) == (&part.name, part.place, part.bytes))
+            };
+            here.components.iter().filter(|part| is_counted(part) && !is_common(part)).map(|part| part.bytes).sum()
+        };
+        (alone(self, other), alone(other, self))
+    }
+
     /// The component of this name on a device.
     pub fn on_device(&self, name: &str) -> Option<&Component> {
         self.components.iter().find(|part| part.name == name && !part.place.is_host())
