@@ -23,6 +23,10 @@ pub(super) struct PhaseFile {
     /// Where this was read, with versions.
     #[serde(rename = "source")]
     _source: String,
+    /// Whether its `text` is also known in small letters and with a capital first letter: it belongs to no program, and
+    /// each program spells it in its own way.
+    #[serde(default)]
+    any_case: bool,
     #[serde(default)]
     frame: Vec<FrameRow>,
     #[serde(default)]
@@ -174,6 +178,16 @@ impl Phases {
     }
 }
 
+/// `text` in small letters, and with a capital first letter.
+fn cases(text: &str) -> impl Iterator<Item = String> {
+    let small = text.to_ascii_lowercase();
+    let mut capital = small.clone();
+    if let Some(first) = capital.find(|c: char| c.is_ascii_alphabetic()) {
+        capital[first..=first].make_ascii_uppercase();
+    }
+    [small, capital].into_iter()
+}
+
 fn longest(rows: &[(String, Mark)], fits: impl Fn(&str) -> bool) -> Option<&Mark> {
     rows.iter().filter(|(text, _)| fits(text)).max_by_key(|(text, _)| text.len()).map(|(_, mark)| mark)
 }
@@ -184,6 +198,8 @@ pub(super) struct Builder {
     frames: Frames,
     known_words: HashSet<String>,
     lines: Vec<PhaseWords>,
+    /// Other spellings of `lines`.
+    other_cases: Vec<PhaseWords>,
     bars: Vec<(String, Mark)>,
     nested_bar: Option<Mark>,
     methods: Vec<(String, Mark)>,
@@ -217,6 +233,14 @@ impl Builder {
                     return Err(wrong(format!("the line `{text}` has a row already")));
                 }
                 let mark = mark(row.phase, row.site.clone(), row.ends, row.confidence)?;
+                // A heading may be one word, which a path has in small letters.
+                if rows.any_case && !is_heading {
+                    self.other_cases.extend(cases(&text).map(|text| PhaseWords {
+                        text,
+                        is_heading,
+                        mark: mark.clone(),
+                    }));
+                }
                 self.lines.push(PhaseWords { text, is_heading, mark });
             }
         }
@@ -242,7 +266,10 @@ impl Builder {
         Ok(())
     }
 
-    pub(super) fn finish(self) -> Phases {
+    pub(super) fn finish(mut self) -> Phases {
+        // After the rows of all files, which may spell one of them themselves.
+        let known_words = &mut self.known_words;
+        self.lines.extend(self.other_cases.into_iter().filter(|words| known_words.insert(words.text.clone())));
         Phases {
             frames: self.frames,
             lines: self.lines,

@@ -57,6 +57,10 @@ const LINES: &[(&str, Option<(Phase, bool)>)] = &[
         "Exception occurred while running RolloutWorker's function sync_model_from_actor: exception is",
         Some((WeightSync, false)),
     ),
+    // Plain words in any program's spelling.
+    ("level=info msg=\"loading checkpoint shards 6/9\"", Some((ModelLoad, false))),
+    ("INFO: serializing model to /ckpt", Some((CheckpointSave, false))),
+    ("Loading state dict from a.pt", Some((ModelLoad, false))),
     ("Saving the checkpoint (or staging if async is enabled).", Some((CheckpointSave, false))),
     ("Finished saving checkpoint to /ckpt/checkpoint_last.pt", Some((CheckpointSave, true))),
     ("Restoring states from the checkpoint path at last.ckpt", Some((CheckpointResume, false))),
