@@ -132,7 +132,12 @@ fn signals_reach_the_command() -> Outcome {
     for signal in ["TERM", "INT", "HUP", "QUIT", "USR1", "USR2"] {
         let place = Place::new()?;
         let script = format!("trap 'echo got; exit 5' {signal}; echo ready; while :; do sleep 0.05; done");
-        let mut child = place.run(&[], &["sh", "-c", &script]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let run = place.run(&[], &["sh", "-c", &script]);
+        // Under `nohup` these tests ignore SIGHUP, which the command would inherit.
+        let mut child = Command::new("env");
+        child.arg("--default-signal").arg(run.get_program()).args(run.get_args());
+        child.current_dir(place.0.path()).envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let mut child = child.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         assert_eq!(first_line(&mut child)?, "ready");
         kill(&format!("-{signal}"), &child.id().to_string())?;
         let said = child.wait_with_output()?;
