@@ -1,3 +1,4 @@
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -45,8 +46,18 @@ pub struct Server {
     pub(super) uploads: Uploads,
     /// One permit per log that may be analysed at a time.
     pub(super) analyses: Arc<Semaphore>,
+    /// One permit per search that may be under way at a time: more than the processors can do would only take turns,
+    /// each on a thread whose freed memory the allocator keeps.
+    pub(super) searches: Semaphore,
     experience: RwLock<Arc<Experience>>,
     is_stopping: AtomicBool,
+}
+
+/// Some wait for the disk while others work.
+const SEARCHES_PER_PROCESSOR: usize = 2;
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 impl Server {
@@ -58,6 +69,7 @@ impl Server {
         let experience = keeper.wait(|store| history::experience(store)).map_err(|error| error.into_history())??;
         Ok(Server {
             analyses: Arc::new(Semaphore::new(config.limits.analyses)),
+            searches: Semaphore::new(SEARCHES_PER_PROCESSOR * processors()),
             metrics: Metrics::default(),
             uploads: Uploads::default(),
             experience: RwLock::new(Arc::new(experience)),

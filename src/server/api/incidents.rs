@@ -131,6 +131,7 @@ impl Server {
         &self,
         ask: impl FnOnce(&Live) -> Result<T, HistoryError> + Send + 'static,
     ) -> Result<T, Problem> {
+        let _turn = self.searches.acquire().await.map_err(|error| Problem::internal(&error))?;
         let live = Arc::clone(&self.live);
         let asked = tokio::task::spawn_blocking(move || ask(&live));
         Ok(asked.await.map_err(|error| Problem::internal(&error))??)
