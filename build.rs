@@ -17,15 +17,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     files.sort();
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let rules = env::current_dir()?.join("rules");
-    let (mut rows, mut frames) = (String::new(), Frames::default());
+    let (mut rows, mut paths, mut frames) = (String::new(), String::new(), Frames::default());
     for (index, file) in files.iter().enumerate() {
         let written = rules.join(file);
         let prepared = out.join(format!("rule{index}.json"));
         let json = prepare(&fs::read_to_string(&written)?, file.starts_with("phases/"), &mut frames)
             .map_err(|error| format!("rules/{file}: {error}"))?;
         fs::write(&prepared, json)?;
-        writeln!(rows, "    ({file:?}, include_str!({written:?}), include_str!({prepared:?})),")?;
+        let begin = paths.len();
+        paths.push_str(file);
+        writeln!(rows, "    (path({begin}, {}), include_str!({written:?}), include_str!({prepared:?})),", paths.len())?;
     }
+    fs::write(out.join("rule_paths.txt"), paths)?;
     fs::write(out.join("rules.rs"), format!("&[\n{rows}]\n"))?;
     frames.write(&out)?;
     Ok(())

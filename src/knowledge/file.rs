@@ -6,6 +6,15 @@ use super::{KnowledgeError, Origin, RuleFile};
 /// by `build.rs`.
 static SHIPPED: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/rules.rs"));
 
+/// All paths, one after the other. If each stood beside its file's content, a search for one of them would load all
+/// contents into memory.
+const PATHS: &str = include_str!(concat!(env!("OUT_DIR"), "/rule_paths.txt"));
+
+/// The path between two places in [`PATHS`].
+const fn path(begin: usize, end: usize) -> &'static str {
+    PATHS.split_at(end).0.split_at(begin).1
+}
+
 /// The files of `rules/` that are part of the binary: path below `rules/`, content as written.
 pub fn shipped_files() -> impl Iterator<Item = (&'static str, &'static str)> {
     SHIPPED.iter().map(|(path, written, _)| (*path, *written))
