@@ -23,8 +23,8 @@ pub(super) struct PhaseFile {
     /// Where this was read, with versions.
     #[serde(rename = "source")]
     _source: String,
-    /// Whether its `text` is also known in small letters and with a capital first letter: it belongs to no program, and
-    /// each program spells it in its own way.
+    /// Whether each `text` of several words is also known in small letters and with a capital first letter: it belongs to
+    /// no program, and each program spells it in its own way.
     #[serde(default)]
     any_case: bool,
     #[serde(default)]
@@ -233,8 +233,8 @@ impl Builder {
                     return Err(wrong(format!("the line `{text}` has a row already")));
                 }
                 let mark = mark(row.phase, row.site.clone(), row.ends, row.confidence)?;
-                // A heading may be one word, which a path has in small letters.
-                if rows.any_case && !is_heading {
+                // One word in small letters stands in many a sentence, and a heading may be one, which a path has.
+                if rows.any_case && !is_heading && text.trim().contains(' ') {
                     self.other_cases.extend(cases(&text).map(|text| PhaseWords {
                         text,
                         is_heading,
