@@ -149,10 +149,7 @@ impl Prediction {
             let is_telling = moved != Bytes(0) && spread.gib() * WIDE <= moved.gib().abs();
             is_telling.then_some(moved)
         };
-        MemoryChange {
-            device: difference(|part| !part.place.is_host()),
-            host: difference(|part| part.place.is_host() && !part.is_reclaimable()),
-        }
+        MemoryChange { device: difference(|part| !part.place.is_host()), host: difference(Component::is_kept_on_host) }
     }
 
     /// The needs of the incident's moment on a device and on a host, with their capacities; `None` for amounts with

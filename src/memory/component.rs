@@ -55,6 +55,11 @@ impl Component {
         self.name == PAGE_CACHE
     }
 
+    /// Whether it lies on a host and stays there when memory runs short.
+    pub fn is_kept_on_host(&self) -> bool {
+        self.place.is_host() && !self.is_reclaimable()
+    }
+
     pub(super) fn on_device(name: impl Into<String>, bytes: Amount, formula: impl Into<String>) -> Component {
         Component { name: name.into(), bytes, formula: formula.into(), place: Place::Device }
     }

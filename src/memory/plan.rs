@@ -137,8 +137,7 @@ impl MomentPlan {
 
     /// Memory on one host without what the kernel reclaims before anything is killed.
     pub fn host_kept(&self) -> Amount {
-        let kept = |part: &&Component| part.place.is_host() && !part.is_reclaimable();
-        self.components.iter().filter(kept).map(|part| part.bytes).sum()
+        self.components.iter().filter(|part| part.is_kept_on_host()).map(|part| part.bytes).sum()
     }
 
     /// The sums of those components that differ between this and `other`, of those that are counted. What both have in

@@ -59,6 +59,8 @@ pub struct Limits {
     pub body: usize,
     /// Logs that are analysed at a time.
     pub analyses: usize,
+    /// Searches of the history that are under way at a time.
+    pub searches: usize,
     /// Requests per second, on average, for a token or for an address without a token.
     pub requests_per_second: u32,
     /// A connection whose client sends nothing for this long is closed.
@@ -69,11 +71,14 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
+        let processors = std::thread::available_parallelism().map_or(2, |cores| cores.get());
         Limits {
             connections: 1024,
             upload: 64 << 30,
             body: 4 << 20,
-            analyses: std::thread::available_parallelism().map_or(2, |cores| cores.get()),
+            analyses: processors,
+            // Some wait for the disk while others work.
+            searches: 2 * processors,
             requests_per_second: 1000,
             idle: Duration::from_secs(20),
             grace: Duration::from_secs(9),

@@ -1,4 +1,3 @@
-use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -53,13 +52,6 @@ pub struct Server {
     is_stopping: AtomicBool,
 }
 
-/// Some wait for the disk while others work.
-const SEARCHES_PER_PROCESSOR: usize = 2;
-
-fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZero::get)
-}
-
 impl Server {
     /// Opens the store in `home` and everything beside it.
     pub fn open(home: PathBuf, config: Config, rules: Rules) -> Result<Server, ServerError> {
@@ -69,7 +61,7 @@ impl Server {
         let experience = keeper.wait(|store| history::experience(store)).map_err(|error| error.into_history())??;
         Ok(Server {
             analyses: Arc::new(Semaphore::new(config.limits.analyses)),
-            searches: Semaphore::new(SEARCHES_PER_PROCESSOR * processors()),
+            searches: Semaphore::new(config.limits.searches),
             metrics: Metrics::default(),
             uploads: Uploads::default(),
             experience: RwLock::new(Arc::new(experience)),
