@@ -118,8 +118,12 @@ fn conditions_say_what_the_frameworks_do() -> Outcome {
     assert!(!refused("verl", "param_offload", &idle(false, "optimizer_step")));
     assert!(refused("verl", "ref_param_offload", &[]));
     assert!(refused("system", "docker_memory", &[text("kind", "host_oom_kernel")]));
-    let of_docker = [text("kind", "host_oom_cgroup"), flag("job.docker", true)];
+    let of_docker = [text("kind", "host_oom_cgroup"), flag("job.docker", true), flag("job.compose", false)];
+    let of_compose = [text("kind", "host_oom_cgroup"), flag("job.docker", true), flag("job.compose", true)];
     assert!(!refused("system", "docker_memory", &of_docker));
+    assert!(refused("system", "docker_memory", &of_compose), "Compose's file says it");
+    assert!(!refused("system", "compose_memory", &of_compose));
+    assert!(refused("system", "compose_memory", &of_docker));
     assert!(refused("system", "docker_memory", &of_docker[..1]), "nothing shows that docker runs the job");
     let critic = |estimator| refused("verl", "critic_param_offload", &[text("config.advantage_estimator", estimator)]);
     assert!(critic("grpo") && !critic("gae"));

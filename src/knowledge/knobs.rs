@@ -389,9 +389,13 @@ pub fn last_step(name: &str) -> String {
     plain_name(name.rsplit_once('.').map_or(name, |(_, last)| last))
 }
 
-/// Whether `key` has the same [`plain_name`] as `name`, or ends with it below other keys. It is called for every pair of knob and setting
-/// and thus copies nothing.
+/// Whether `key` has the same [`plain_name`] as `name`, or ends with it below other keys. A step `*` of the name is any one step of the
+/// key: `services.*.shm_size`. It is called for every pair of knob and setting and thus copies nothing.
 pub fn is_named(name: &str, key: &str) -> bool {
+    if name.contains('*') {
+        let is_step = |(name, key): (&str, &str)| name == "*" || is_named(name, key);
+        return name.split('.').count() == key.split('.').count() && name.split('.').zip(key.split('.')).all(is_step);
+    }
     let (name, key) = (name.trim_start_matches('-').as_bytes(), key.trim_start_matches('-').as_bytes());
     let Some((above, end)) = key.len().checked_sub(name.len()).and_then(|above| key.split_at_checked(above)) else {
         return false;

@@ -24,7 +24,11 @@ pub(super) fn add(signals: &mut Signals, found: &FoundIncident) {
         signals.add(format!("place:{}", stem.to_ascii_lowercase()), 1.0, Some(cite));
     }
     let is_message = |cite: &Citation| found.messages.iter().any(|message| message.location == cite.location);
-    let is_frame = |cite: &Citation| found.frames.iter().any(|frame| frame.at.location.line == cite.location.line);
+    let is_frame = |cite: &Citation| {
+        found.frames.iter().any(|frame| {
+            frame.at.location.line == cite.location.line || !frame.code.is_empty() && cite.text.trim() == &*frame.code
+        })
+    };
     let in_stack = |cite: &Citation| cite.text.contains("File \"") || cite.text.contains("Traceback (most");
     // Lines before the end of a phase no longer count: weights are loaded before training begins.
     let ended = found.signs.iter().filter(|sign| sign.route == Route::EndedMark).find_map(|sign| sign.evidence.first());

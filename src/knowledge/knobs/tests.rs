@@ -106,6 +106,9 @@ fn finds_a_knob_by_the_key_of_any_version() -> Outcome {
     assert!(known("system", "kubernetes_memory_limit", "spec.containers[0].resources.limits.memory"));
     assert!(known("deepspeed", "prefetch_bucket_size", "zero_optimization.prefetch_bucket_size"));
     assert!(known("deepspeed", "stage", "deepspeed.zero_optimization.stage"));
+    assert!(known("system", "compose_shm_size", "services.trainer.shm_size"));
+    assert!(known("system", "compose_shm_size", "trainer.shm_size"));
+    assert!(!known("system", "compose_shm_size", "services.trainer.build.shm_size"));
     // A name without a dot is not found below other keys, and a dotted one not after a part of a word.
     assert!(!known("deepspeed", "train_micro_batch_size_per_gpu", "model.train_micro_batch_size_per_gpu"));
     assert!(!known("deepspeed", "stage", "not_zero_optimization.stage"));

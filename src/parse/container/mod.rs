@@ -19,6 +19,9 @@ mod eviction;
 mod examples;
 
 const PRODUCER: &str = "container";
+/// Who says what Kubernetes never does.
+const DOCKER: &str = "docker";
+const COMPOSE: &str = "compose";
 const KILLED: &str = "OOMKilled";
 
 /// See the module.
@@ -133,6 +136,7 @@ fn oom_killed(record: &Record) -> Option<Event> {
             "false" => statement::notice(record, PRODUCER, line),
             _ => return None,
         };
+        event.producer = DOCKER.into();
         event.facts.push(record.fact("container.oom_killed", value));
         return Some(event);
     }
@@ -212,6 +216,7 @@ fn runtime(record: &Record) -> Option<Event> {
             statement::ended(record, PRODUCER, words, Exit::from_status(status), victim)
         }
     };
+    event.producer = DOCKER.into();
     event.facts.push(record.fact("container.id", id));
     Some(event)
 }
@@ -261,7 +266,7 @@ fn exited(record: &Record) -> Option<Event> {
     let victim = Victim { role: Some(service.into()), ..Victim::default() };
     rest.trim_matches(['.', ' '])
         .is_empty()
-        .then(|| statement::ended(record, PRODUCER, line, Exit::from_status(status), victim))
+        .then(|| statement::ended(record, COMPOSE, line, Exit::from_status(status), victim))
 }
 
 fn service(line: &str) -> IResult<&str, (&str, i32)> {

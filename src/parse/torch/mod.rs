@@ -10,7 +10,7 @@ mod examples;
 mod tests;
 
 use nom::branch::alt;
-use nom::bytes::streaming::{tag, take_while1};
+use nom::bytes::streaming::{tag, tag_no_case, take_while1};
 use nom::character::streaming::{char, multispace0, u32 as integer};
 use nom::combinator::{complete, consumed, map_opt, opt, peek, recognize};
 use nom::sequence::{delimited, pair, preceded, terminated};
@@ -179,7 +179,7 @@ fn caching_clause(text: &str) -> IResult<&str, TorchClause<'_>> {
         tag(" current active").map(|_| None),
         tag(" free").map(|_| Some(FigureName::GpuFree)),
         tag(" allowed").map(|_| Some(FigureName::GpuAllowed)),
-        tag(" reserved in total by PyTorch").map(|_| Some(FigureName::TorchReserved)),
+        tag_no_case(" reserved in total by PyTorch").map(|_| Some(FigureName::TorchReserved)),
         tag(" cached").map(|_| Some(FigureName::TorchReservedUnallocated)),
     ));
     let labelled = terminated(preceded(opt(tag("(")), pair(size, labels)), alt((tag(";"), tag(")"))));
