@@ -167,8 +167,17 @@ fn holders(facts: &mut Facts, incident: &Incident) {
         }
     }
     facts.say("consumers.own", Value::Number(held_by(incident, |of_job| of_job)));
+    facts.say("consumers.alike", number(alike(incident)));
     let roles = incident.consumers.iter().filter_map(|consumer| consumer.role.as_deref()).map(text).collect();
     facts.say("consumers.roles", Value::List(roles));
+}
+
+/// How many consumers other than the victim hold as much as the largest of them, within a fiftieth: ranks of one job, as a rule.
+fn alike(incident: &Incident) -> usize {
+    let others =
+        incident.consumers.iter().filter(|consumer| consumer.pid != incident.victim.pid).map(|other| other.bytes.0);
+    let largest = others.clone().max().unwrap_or_default();
+    others.filter(|bytes| largest - bytes <= largest / 50).count()
 }
 
 /// Bytes of all consumers except the victim that are `wanted`, a predicate on whether one belongs to the victim's job. It does if it has

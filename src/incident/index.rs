@@ -3,6 +3,9 @@ use std::sync::Arc;
 
 use crate::model::{Event, LineContext, LineNumber, Location, OtherFailureName, What};
 
+/// The fact by which a message says that the whole job is done.
+const FINISHED: &str = "trainer.finished";
+
 /// An index of the events of a case by input and line, so that a look-up costs the same however many events there are.
 #[derive(Default)]
 pub(super) struct Index {
@@ -18,6 +21,10 @@ struct Input {
     ends: HashMap<LineNumber, usize>,
     /// The last line that states an end or a failure.
     last_end: Option<LineNumber>,
+    /// The first line that states a failed assertion in a kernel.
+    assertion: Option<LineNumber>,
+    /// The last line on which a trainer or launcher says that the whole job is done.
+    last_finish: Option<LineNumber>,
     /// The first line on which a scheduler announces that it ends the job.
     scheduler: Option<LineNumber>,
     /// The first line that states another failure.
@@ -32,6 +39,10 @@ impl Index {
         let mut index = Index::default();
         for (number, event) in events.iter().enumerate() {
             let (path, line) = (&event.at.location.path, event.at.location.line);
+            if event.facts.iter().any(|fact| fact.key == FINISHED) {
+                let input = index.input(path);
+                input.last_finish = input.last_finish.max(Some(line));
+            }
             match &event.what {
                 What::Traceback(stack) => {
                     let input = index.input(path);
@@ -46,6 +57,9 @@ impl Index {
                     let input = index.input(path);
                     input.last_end = input.last_end.max(Some(line));
                     input.failure = earlier(input.failure, line);
+                    if failure.name == OtherFailureName::DeviceAssert {
+                        input.assertion = earlier(input.assertion, line);
+                    }
                     if matches!(failure.name, OtherFailureName::TimeLimit | OtherFailureName::Preempted) {
                         input.scheduler = earlier(input.scheduler, line);
                     }
@@ -95,9 +109,21 @@ impl Index {
         self.at(place).and_then(|input| input.last_end).is_some_and(|line| line > place.line)
     }
 
+    /// Whether a later line than that of `place` says that the whole job is done, and no end or failure follows it.
+    pub fn finished_after(&self, place: &Location) -> bool {
+        let finish =
+            |input: &Input| input.last_finish.filter(|line| *line > place.line && Some(*line) > input.last_end);
+        self.at(place).and_then(finish).is_some()
+    }
+
     /// Whether a scheduler announced on an earlier line that it ends the job.
     pub fn scheduler_before(&self, place: &Location) -> bool {
         self.at(place).and_then(|input| input.scheduler).is_some_and(|line| line < place.line)
+    }
+
+    /// Whether an assertion in a kernel failed on an earlier line: every later call of CUDA fails, whatever it says.
+    pub fn asserted_before(&self, place: &Location) -> bool {
+        self.at(place).and_then(|input| input.assertion).is_some_and(|line| line < place.line)
     }
 
     /// Whether an earlier line states another failure.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Case;
 use crate::knowledge::Knowledge;
-use crate::model::{Basis, Clock, Death, Event, Exit, Kind, NO_OOM_KILL, Severity, What};
+use crate::model::{Basis, Clock, Death, Event, Exit, FigureName, Kind, NO_OOM_KILL, Severity, What};
 
 /// Events that are one incident.
 pub(super) struct Group {
@@ -34,7 +34,7 @@ pub(super) fn groups(case: &Case, knowledge: &Knowledge) -> Vec<Group> {
         }
     }
     if groups.iter().all(|group| group.recovered) {
-        groups.extend(bus_error(case).or_else(|| unexplained_kill(case)));
+        groups.extend(bus_error(case).or_else(|| unexplained_kill(case)).or_else(|| refused_last(case)));
     }
     // Recovered incidents come last. If no clock decides, the job's own messages come before the kernel's, unless the job was killed: then
     // the kernel's message explains it.
@@ -50,7 +50,9 @@ pub(super) fn groups(case: &Case, knowledge: &Knowledge) -> Vec<Group> {
 fn add(case: &Case, index: usize, groups: &mut Vec<Group>, knowledge: &Knowledge) {
     let event = &case.events[index];
     let What::Shortage(shortage) = &event.what else { return };
-    if shortage.severity == Severity::Pressure {
+    let has_size = event.figures.iter().any(|figure| figure.name == FigureName::Requested);
+    let follows = shortage.kind == Kind::GpuOom && !has_size && case.index.asserted_before(&event.at.location);
+    if shortage.severity == Severity::Pressure || follows {
         return;
     }
     let (kind, recovered) =
@@ -86,7 +88,7 @@ fn true_kind(case: &Case, event: &Event, said: Kind, knowledge: &Knowledge) -> K
     if said == Kind::GpuOom && sizeless && pins() { Kind::HostAllocFailure } else { said }
 }
 
-/// Whether the job went on after `event`: the message says so, or progress follows and no end.
+/// Whether the job went on after `event`: the message says so, the job says that it is done, or progress follows and no end.
 fn recovered(case: &Case, event: &Event, severity: Severity) -> bool {
     let here = &event.at.location;
     let went_on = case.index.progress(here) >= event.context.progress + ALIVE;
@@ -94,7 +96,7 @@ fn recovered(case: &Case, event: &Event, severity: Severity) -> bool {
     match severity {
         Severity::Swallowed => false,
         Severity::Retried => went_on || !died(),
-        Severity::Fatal | Severity::Pressure => went_on && !died(),
+        Severity::Fatal | Severity::Pressure => went_on && !died() || case.index.finished_after(here),
     }
 }
 
@@ -108,6 +110,32 @@ fn bus_error(case: &Case) -> Option<Group> {
     let of_bus = |event: &Event| death(event).is_some_and(|death| death.exit == Exit::BUS);
     let events: Vec<usize> = (0..case.events.len()).filter(|index| of_bus(&case.events[*index])).collect();
     (!events.is_empty()).then_some(Group { kind: Kind::ShmExhausted, recovered: false, events })
+}
+
+/// A request that was refused on the last line of a log: nothing shows that the program then asked for less and got it. It counts only
+/// if nothing else is stated.
+fn refused_last(case: &Case) -> Option<Group> {
+    let is_failure = |event: &Event| matches!(event.what, What::Failure(_) | What::Death(_) | What::Finished);
+    if case.events.iter().any(is_failure) {
+        return None;
+    }
+    let is_last = |event: &Event| {
+        let here = &event.at.location;
+        let ending = case.endings.iter().find(|(path, _)| *path == here.path);
+        let last = ending.and_then(|(_, ending)| ending.recent.iter().rfind(|cite| !cite.text.trim().is_empty()));
+        last.is_some_and(|last| last.location.line <= here.line) && case.index.progress(here) == 0
+    };
+    case.events.iter().enumerate().rev().find_map(|(index, event)| match &event.what {
+        What::Shortage(shortage) => {
+            let is_refused = event.figures.iter().any(|figure| figure.name == FigureName::Requested);
+            (shortage.severity == Severity::Pressure && is_refused && is_last(event)).then(|| Group {
+                kind: shortage.kind,
+                recovered: false,
+                events: vec![index],
+            })
+        }
+        _ => None,
+    })
 }
 
 /// Processes that were killed or vanished, with nothing that says by whom or why.

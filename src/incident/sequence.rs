@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Case;
 use super::root::Group;
-use super::victims::is_nobody;
+use super::victims::{is_device_only, is_nobody};
 use crate::model::{
     Clock, End, Ending, Event, Exit, LineNumber, Mention, OtherFailureName, Severity, Timestamp, Victim, What,
 };
@@ -54,12 +54,23 @@ pub(super) fn of(case: &Case, groups: &[Group]) -> Vec<End> {
     if ended.iter().any(|one| !is_nobody(&one.process)) {
         ended.retain(|one| !is_nobody(&one.process) || Some(one.place) == root);
     }
+    // So does one that names the device of a process that is known better, printed once more without its prefix.
+    let known: Vec<(Ending, Victim)> = ended.iter().map(|one| (one.ending, one.process.clone())).collect();
+    let is_repeated = |one: &Ended| {
+        let is_it = |(ending, other): &&(Ending, Victim)| {
+            *ending == one.ending && other.device == one.process.device && (other.rank.is_some() || other.pid.is_some())
+        };
+        is_device_only(&one.process) && one.process.device.is_some() && known.iter().filter(is_it).count() == 1
+    };
+    ended.retain(|one| !is_repeated(one));
     // A launcher names by pid the processes that themselves printed rank or device and why they ended.
     let has_reason = |one: &Ended| vagueness(&one.ending) < vagueness(&Ending::Stopped);
     if ended.iter().any(|one| one.process.pid.is_none() && has_reason(one)) {
         let says_nothing = |one: &Ended| matches!(one.ending, Ending::Exited { .. } | Ending::Vanished);
         ended.retain(|one| !says_nothing(one) || one.process.rank.is_some());
     }
+    let told = clock(&ended);
+    noticed_late(&mut ended, told);
     let clock = clock(&ended);
     order(&mut ended, clock);
     together(ended, clock)
@@ -161,13 +172,27 @@ fn clock(ended: &[Ended<'_>]) -> Option<Clock> {
     Clock::common_to(ended.iter().filter_map(|one| one.time).map(|time| time.clock))
 }
 
+/// PyTorch's elastic agent stops the others as soon as one worker fails, and prints how that one ended only when they are gone
+/// (torch/distributed/elastic/multiprocessing/api.py, `close` before the report, 1.9–2.9): its line tells no time.
+fn noticed_late(ended: &mut [Ended<'_>], clock: Option<Clock>) {
+    let is_of_agent = |one: &Ended| one.event.producer == "elastic";
+    let stops = ended.iter().filter(|one| is_of_agent(one) && one.ending == Ending::Stopped);
+    let first = stops.map(|one| (seconds(one, clock), one.place)).min_by(|a, b| a.0.total_cmp(&b.0));
+    let Some((stopped, place)) = first else { return };
+    for one in ended.iter_mut().filter(|one| is_of_agent(one) && one.ending != Ending::Stopped) {
+        if seconds(one, clock) > stopped {
+            (one.time, one.place) = (None, one.place.min(place));
+        }
+    }
+}
+
 /// Sorts by the clock if all have a time, else in printed order with those that ran out of memory first.
 fn order(ended: &mut [Ended<'_>], clock: Option<Clock>) {
     let ran_out = |one: &Ended| matches!(one.ending, Ending::OutOfMemory { .. });
     let is_told = clock.is_some() && ended.iter().all(|one| one.time.is_some());
     match is_told {
         true => ended.sort_by(|a, b| seconds(a, clock).total_cmp(&seconds(b, clock))),
-        false => ended.sort_by_key(|one| (!ran_out(one), one.place)),
+        false => ended.sort_by_key(|one| (!ran_out(one), one.place, one.ending == Ending::Stopped)),
     }
 }
 

@@ -69,6 +69,7 @@ pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim,
     }
     let mut victims = index.victims;
     forget_counted(&mut victims, group.kind);
+    forget_repeated(&mut victims);
     if let ([victim], Kind::GpuOom) = (victims.as_mut_slice(), group.kind) {
         victim.device = victim.device.or_else(|| only_said(case, DEVICE_IN_USE));
     }
@@ -104,6 +105,16 @@ fn forget_counted(victims: &mut Vec<Victim>, kind: Kind) {
             victim.host = host.clone();
         }
     }
+}
+
+/// A message is printed once as it is and once behind its process' prefix: who is known by the device alone is the one that is known better,
+/// if only one of that device is.
+fn forget_repeated(victims: &mut Vec<Victim>) {
+    let is_same = |a: &Victim, b: &Victim| a.device == b.device && (a.host.is_none() || a.host == b.host);
+    let known: Vec<Victim> =
+        victims.iter().filter(|victim| victim.rank.is_some() || victim.pid.is_some()).cloned().collect();
+    let is_repeated = |victim: &Victim| known.iter().filter(|other| is_same(victim, other)).count() == 1;
+    victims.retain(|victim| !(is_device_only(victim) && victim.device.is_some() && is_repeated(victim)));
 }
 
 /// The only dead process that the logs name: a scheduler's message without a name and an anonymous message mean that one. Of several deaths
@@ -283,7 +294,7 @@ pub(super) fn is_nobody(victim: &Victim) -> bool {
 }
 
 /// Whether nothing but the device, and perhaps the host, is known.
-fn is_device_only(victim: &Victim) -> bool {
+pub(super) fn is_device_only(victim: &Victim) -> bool {
     victim.device.is_some()
         && *victim == Victim { host: victim.host.clone(), device: victim.device, ..Victim::default() }
 }
@@ -314,8 +325,17 @@ pub(super) fn consumers(case: &Case, events: &[&Event]) -> Vec<Consumer> {
     consumers.sort_by_key(|consumer| std::cmp::Reverse(consumer.bytes));
     consumers.truncate(MOST_CONSUMERS);
     for consumer in consumers.iter_mut().filter(|consumer| consumer.role.is_none()) {
-        let own = consumer.pid.and_then(|pid| case.processes.get(&pid));
-        consumer.role = own.map(|role| role.to_string());
+        let named = consumer.pid.and_then(|pid| case.processes.get(&pid)).map(|role| role.to_string());
+        consumer.role = named.or_else(|| role_by_launcher(case, consumer.pid?));
     }
     consumers
+}
+
+/// What to call the process `pid` if the job's launcher reports its end.
+fn role_by_launcher(case: &Case, pid: u32) -> Option<String> {
+    let ended = case.events.iter().filter(|event| event.producer == "elastic").find_map(|event| match &event.what {
+        What::Death(death) if death.victim.pid == Some(pid) => Some(&death.victim),
+        _ => None,
+    })?;
+    Some(ended.rank.map_or_else(|| "a rank of this job".to_owned(), |rank| format!("rank {rank}")))
 }

@@ -1,6 +1,6 @@
 //! Finds the settings of the configurations that belong to a knob or to a dialect's key.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::config::{Document, Entry, EntryKind, Format};
@@ -134,9 +134,9 @@ impl SettingIndex {
         best.map(|(_, entry)| entry)
     }
 
-    /// The frameworks with a key in a configuration file, since such a file names no program. Keys that are a single
-    /// plain word do not count: any framework may use them.
-    pub fn frameworks_with_keys(&self, documents: &[Document], knobs: &[Knob]) -> HashSet<Arc<str>> {
+    /// How many keys of each framework stand in a configuration file, since such a file names no program. Keys that are
+    /// a single plain word do not count: any framework may use them.
+    pub fn frameworks_with_keys(&self, documents: &[Document], knobs: &[Knob]) -> HashMap<Arc<str>, usize> {
         let is_keyed = |knob: &&Knob| {
             let format = match knob.target {
                 Target::Json => Format::Json,
@@ -148,7 +148,9 @@ impl SettingIndex {
                 |setting: Setting<'_>| setting.document.format() == format && setting.entry.kind == EntryKind::Setting;
             is_telling && self.setting(documents, knob).is_some_and(is_key)
         };
-        knobs.iter().filter(is_keyed).map(|knob| knob.framework.clone()).collect()
+        let mut keys = HashMap::new();
+        knobs.iter().filter(is_keyed).for_each(|knob| *keys.entry(knob.framework.clone()).or_default() += 1);
+        keys
     }
 }
 

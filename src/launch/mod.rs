@@ -66,8 +66,17 @@ impl<'k> JobConfig<'k> {
         } else {
             index.frameworks_with_keys(&documents, &knowledge.knobs)
         };
+        // One key that another framework may have as well does not outweigh what the logs show.
+        let said = knowledge.frameworks.iter().find(|known| job.framework.as_deref() == Some(&*known.name));
+        let is_denied = |framework: &Framework| {
+            said.is_some_and(|said| {
+                said.name != framework.name && !said.carries_others && !framework.uses.contains(&said.name)
+            })
+        };
+        let is_keyed =
+            |framework: &Framework| keyed.get(&framework.name).is_some_and(|keys| *keys > 1 || !is_denied(framework));
         let configures = |framework: &&Framework| {
-            keyed.contains(&framework.name)
+            is_keyed(framework)
                 || documents.iter().any(|document| is_launched(framework, document) || has_keys(framework, document))
         };
         let configured: Vec<&Framework> = knowledge.frameworks.iter().filter(configures).collect();
@@ -78,8 +87,8 @@ impl<'k> JobConfig<'k> {
             of_job(framework) || configured.iter().any(|configured| configured.name == framework.name)
         };
         // Keys that only one framework has are stronger evidence.
-        let is_keyed = |framework: &&Framework| documents.iter().any(|document| has_keys(framework, document));
-        let framework = knowledge.frameworks.iter().find(is_keyed).or_else(|| knowledge.frameworks.iter().find(shown));
+        let has_own = |framework: &&Framework| documents.iter().any(|document| has_keys(framework, document));
+        let framework = knowledge.frameworks.iter().find(has_own).or_else(|| knowledge.frameworks.iter().find(shown));
         let versions = job.versions.clone();
         let stated = OnceCell::new();
         let mut launch =

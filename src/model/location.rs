@@ -65,6 +65,11 @@ impl Location {
         Location { path: Arc::clone(path), line: LineNumber::NONE, column: Column(0) }
     }
 
+    /// Whether it is on an earlier line of the same input than `other`.
+    pub fn is_before(&self, other: &Location) -> bool {
+        self.path == other.path && self.line < other.line
+    }
+
     /// Whether the location has a line.
     pub fn is_line(&self) -> bool {
         self.line != LineNumber::NONE

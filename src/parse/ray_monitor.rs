@@ -25,10 +25,10 @@ pub struct RayMonitor;
 
 /// The beginning of a kill's details.
 const DETAILS: &str = "Memory on the node (";
-/// The head of the message of a kill of 2.0–2.54.
-const SINGLE: &str = "Task was killed due to the node running low on memory.";
+/// The head of the message of a kill of 2.0–2.54, without its full stop, which is lost where somebody copied the sentence.
+const SINGLE: &str = "Task was killed due to the node running low on memory";
 /// What the heads of all versions have in common.
-const HEAD: &str = "killed due to the node running low on memory.";
+const HEAD: &str = "killed due to the node running low on memory";
 /// Stands before each chosen worker, from 2.56 on.
 const CHOSEN: &str = "Selected to kill: ";
 /// The head of the table of the largest processes.
@@ -194,7 +194,8 @@ fn is_exception(text: &str) -> bool {
     text.find(SINGLE).is_some_and(|at| {
         let before = text[..at].trim_end();
         let reporter = ["OutOfMemoryError:", "exit_detail =", "exit detail:", "Error:"];
-        !text[at + SINGLE.len()..].starts_with(['"', '\\', '`'])
+        let behind = &text[at + SINGLE.len()..];
+        !behind.strip_prefix('.').unwrap_or(behind).starts_with(['"', '\\', '`'])
             && (before.is_empty() || reporter.iter().any(|word| before.ends_with(word)))
     })
 }

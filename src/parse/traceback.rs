@@ -271,13 +271,28 @@ fn exception(words: &str) -> IResult<&str, &str> {
     const ENDS: &[&str] =
         &["Error", "Exception", "Interrupt", "Exit", "Empty", "Fault", "Warning", "Timeout", "Expired"];
     let class = take_while1(|c: char| c.is_alphanumeric() || "_.".contains(c));
-    let class = verify(class, |class: &str| ENDS.iter().any(|end| class.ends_with(end)));
+    // A class in a module is none of the words that end so: `triton.runtime.errors.OutOfResources`.
+    let is_in_module = |class: &str| {
+        class.rsplit_once('.').is_some_and(|(_, name)| name.starts_with(|c: char| c.is_ascii_uppercase()))
+    };
+    let class = verify(class, |class: &str| ENDS.iter().any(|end| class.ends_with(end)) || is_in_module(class));
     let inner = delimited(char('('), take_until(")"), char(')'));
     let end = alt((tag(":"), verify(rest, |rest: &str| rest.trim().is_empty())));
     recognize((opt((char('E'), space1)), class, opt(inner), end)).parse(words)
 }
 
 const EXAMPLES: &[Example] = &[
+    Example {
+        version: "triton 3, a class that does not call itself an error",
+        text: "Traceback (most recent call last):\n  File \"train.py\", line 9, in <module>\n    main()\ntriton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 163840, Hardware limit: 101376.\n",
+        states: &[
+            ("frame", "<module>"),
+            (
+                "exception",
+                "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 163840, Hardware limit: 101376.",
+            ),
+        ],
+    },
     Example {
         version: "CPython 3.6–3.10",
         text: "Traceback (most recent call last):\n  File \"train.py\", line 9, in <module>\n    main()\n  File \"/opt/lib/torch/optim/adamw.py\", line 171, in step\n    adamw(\nRuntimeError: shapes differ\n",

@@ -133,10 +133,7 @@ pub fn apply(format: Format, path: &str, text: &str, edits: &[Edit]) -> Option<S
     for Edit { key, to, given, command, .. } in edits {
         let document = Document::read_as(format, path, &text).ok()?;
         let value = value(to);
-        text = match format {
-            Format::Shell => document.set_as(kind(*given), *command, key, &value).ok()?,
-            _ => document.set(key, &value).ok()?,
-        };
+        text = document.set_as(kind(*given), *command, key, &value).ok()?;
     }
     Some(text)
 }

@@ -10,7 +10,7 @@ use super::{Workbench, is_off};
 use crate::facts::{Answer, Evaluator, Facts};
 use crate::knowledge::{Condition, Constraint, Direction, Knob, NotAdvisedRow, Note, PatchRow, To, Turn, Words};
 use crate::launch::{device_memory, host_memory};
-use crate::model::{Bytes, Kind, Partner, PatchEffect, Phase};
+use crate::model::{Bytes, Kind, Need, Partner, PatchEffect, PatchNeeds, Phase};
 
 /// A change to be judged.
 pub(super) struct Change<'c> {
@@ -26,8 +26,8 @@ pub(super) struct Change<'c> {
     pub from: Option<&'c str>,
     /// The knobs that are set along with it.
     pub partners: &'c [(&'c Knob, Partner)],
-    /// Its effect at the incident's moment; computed last, since that takes a prediction.
-    pub effect: &'c dyn Fn() -> PatchEffect,
+    /// Its effect at the incident's moment and what is needed then; computed last, since that takes a prediction.
+    pub effect: &'c dyn Fn() -> (PatchEffect, PatchNeeds),
     /// The facts after the change.
     pub then: &'c dyn Deref<Target = Facts>,
 }
@@ -79,11 +79,11 @@ pub(super) fn pass(bench: &Workbench<'_>, change: &Change<'_>, against: &[&NotAd
         return Err(Refusal::NotAdvised);
     }
     let open = open(bench, change)?;
-    let effect = (change.effect)();
+    let (effect, needs) = (change.effect)();
     if fills(bench.kind, &effect) && !lever.is_some_and(|lever| lever.may_fill) {
         return Err(Refusal::FillsWhatRanOut);
     }
-    if overfills(bench, &effect) {
+    if overfills(bench, &effect, &needs) {
         return Err(Refusal::Overfills);
     }
     Ok(Passed { open, notes: notes(bench, change) })
@@ -181,7 +181,14 @@ fn fills(kind: Kind, effect: &PatchEffect) -> bool {
 }
 
 /// Whether it takes more memory than a device or the host has.
-fn overfills(bench: &Workbench<'_>, effect: &PatchEffect) -> bool {
+fn overfills(bench: &Workbench<'_>, effect: &PatchEffect, needs: &PatchNeeds) -> bool {
     let beyond = |moved: Option<Bytes>, room: Option<Bytes>| moved.zip(room).is_some_and(|(moved, room)| moved > room);
-    beyond(effect.gpu_bytes, device_memory(bench.facts)) || beyond(effect.host_bytes, host_memory(bench.facts))
+    let too_much = |moved: Option<Bytes>, need: Option<Need>| {
+        let is_more = moved.is_some_and(|moved| moved > Bytes(0));
+        is_more && need.is_some_and(|need| need.capacity.is_some_and(|capacity| need.bytes > capacity))
+    };
+    beyond(effect.gpu_bytes, device_memory(bench.facts))
+        || beyond(effect.host_bytes, host_memory(bench.facts))
+        || too_much(effect.gpu_bytes, needs.gpu)
+        || too_much(effect.host_bytes, needs.host)
 }

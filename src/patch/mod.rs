@@ -247,7 +247,7 @@ impl<'a> Workbench<'a> {
         let (partners, turned) = self.partners(knob, turn, &goal)?;
         let then = LazyCell::new(|| self.with(&turned));
         let price = LazyCell::new(|| self.price(&then));
-        let effect = || price.0;
+        let effect = || *price;
         let from = from.as_deref();
         let change =
             gate::Change { row, knob, turn, goal: &goal, from, partners: &partners, effect: &effect, then: &then };

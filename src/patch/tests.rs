@@ -8,7 +8,7 @@ use super::goal::Goal;
 use super::*;
 use crate::config::Document;
 use crate::facts::Value;
-use crate::model::{Job, Kind};
+use crate::model::{Job, Kind, Need, PatchNeeds};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -32,6 +32,7 @@ struct Case<'c> {
     against: &'c str,
     from: Option<&'c str>,
     effect: PatchEffect,
+    needs: PatchNeeds,
 }
 
 const CASE: Case<'static> = Case {
@@ -42,6 +43,7 @@ const CASE: Case<'static> = Case {
     against: "",
     from: None,
     effect: PatchEffect { gpu_bytes: None, host_bytes: None },
+    needs: PatchNeeds { gpu: None, host: None },
 };
 
 /// The gate's decision; the open notes where it lets the change pass.
@@ -72,7 +74,7 @@ fn judged(case: Case<'_>) -> Result<Result<Vec<String>, Refusal>, Box<dyn Error>
     };
     let (turn, goal) = (knob.lever.first().ok_or("no lever")?, Goal::Value("true".to_owned()));
     let then = bench.with(&[(&knob, "true".to_owned())]);
-    let effect = || case.effect;
+    let effect = || (case.effect, case.needs);
     let change = Change {
         row: &row,
         knob: &knob,
@@ -113,6 +115,10 @@ fn what_ran_out_is_not_filled() -> Outcome {
     assert_eq!(judged(Case { effect: less, ..CASE })?, Ok(Vec::new()));
     let small = [("host.memory", "32GiB")];
     assert_eq!(judged(Case { effect: less, facts: &small, ..CASE })?, Err(Refusal::Overfills));
+    let onto_host = PatchEffect { gpu_bytes: Some(Bytes(-Bytes::GIB.0)), host_bytes: Some(Bytes::GIB) };
+    let need = Need { bytes: Bytes(91 * Bytes::GIB.0), capacity: Some(Bytes(80 * Bytes::GIB.0)) };
+    let case = Case { effect: onto_host, needs: PatchNeeds { gpu: None, host: Some(need) }, ..CASE };
+    assert_eq!(judged(case)?, Err(Refusal::Overfills), "what it fills does not fit afterwards");
     Ok(())
 }
 
