@@ -182,6 +182,15 @@ impl Document {
         &self.commands
     }
 
+    /// The index of the main command: a script's own choice, else the command with the most settings.
+    pub fn main_command(&self) -> Option<usize> {
+        if let Body::Shell(shell) = &self.body {
+            return shell.main();
+        }
+        let settings = |command: usize| self.entries.iter().filter(|entry| entry.command == Some(command)).count();
+        (0..self.commands.len()).max_by_key(|command| settings(*command))
+    }
+
     /// The command lines in the comments of a YAML file.
     pub fn shown_commands(&self) -> impl Iterator<Item = &str> {
         let text = if matches!(self.body, Body::Yaml(_)) { self.text.as_str() } else { "" };

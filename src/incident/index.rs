@@ -21,6 +21,8 @@ struct Input {
     ends: HashMap<LineNumber, usize>,
     /// The last line that states an end or a failure.
     last_end: Option<LineNumber>,
+    /// The first line on which a process says that it waited too long for its peers, and ends itself.
+    timeout: Option<LineNumber>,
     /// The first line that states a failed assertion in a kernel.
     assertion: Option<LineNumber>,
     /// The last line on which a trainer or launcher says that the whole job is done.
@@ -57,10 +59,15 @@ impl Index {
                     let input = index.input(path);
                     input.last_end = input.last_end.max(Some(line));
                     input.failure = earlier(input.failure, line);
+                    if failure.name == OtherFailureName::NcclTimeout {
+                        input.timeout = earlier(input.timeout, line);
+                    }
                     if failure.name == OtherFailureName::DeviceAssert {
                         input.assertion = earlier(input.assertion, line);
                     }
-                    if matches!(failure.name, OtherFailureName::TimeLimit | OtherFailureName::Preempted) {
+                    let is_cancelled = failure.name == OtherFailureName::Cancelled && !failure.follows;
+                    if is_cancelled || matches!(failure.name, OtherFailureName::TimeLimit | OtherFailureName::Preempted)
+                    {
                         input.scheduler = earlier(input.scheduler, line);
                     }
                 }
@@ -124,6 +131,11 @@ impl Index {
     /// Whether an assertion in a kernel failed on an earlier line: every later call of CUDA fails, whatever it says.
     pub fn asserted_before(&self, place: &Location) -> bool {
         self.at(place).and_then(|input| input.assertion).is_some_and(|line| line < place.line)
+    }
+
+    /// Whether on an earlier line a process waited too long for its peers: it then ends itself.
+    pub fn timed_out_before(&self, place: &Location) -> bool {
+        self.at(place).and_then(|input| input.timeout).is_some_and(|line| line < place.line)
     }
 
     /// Whether an earlier line states another failure.

@@ -175,6 +175,10 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
         if !watched.is_empty() && (host.is_none() || watched.contains(&host)) {
             return true;
         }
+        let vanished = death(event).is_some_and(|death| death.exit == Exit::Vanished);
+        if vanished && case.index.timed_out_before(&at.location) {
+            return true;
+        }
         case.index.scheduler_before(&at.location) || *basis == Basis::Reader && case.index.failed_before(&at.location)
     };
     let mut events: Vec<usize> = kills.iter().copied().filter(|kill| !explained(*kill)).collect();

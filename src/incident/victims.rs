@@ -326,16 +326,13 @@ pub(super) fn consumers(case: &Case, events: &[&Event]) -> Vec<Consumer> {
     consumers.truncate(MOST_CONSUMERS);
     for consumer in consumers.iter_mut().filter(|consumer| consumer.role.is_none()) {
         let named = consumer.pid.and_then(|pid| case.processes.get(&pid)).map(|role| role.to_string());
-        consumer.role = named.or_else(|| role_by_launcher(case, consumer.pid?));
+        consumer.role = named.or_else(|| is_launched(case, consumer.pid?).then(|| Consumer::RANK.to_owned()));
     }
     consumers
 }
 
-/// What to call the process `pid` if the job's launcher reports its end.
-fn role_by_launcher(case: &Case, pid: u32) -> Option<String> {
-    let ended = case.events.iter().filter(|event| event.producer == "elastic").find_map(|event| match &event.what {
-        What::Death(death) if death.victim.pid == Some(pid) => Some(&death.victim),
-        _ => None,
-    })?;
-    Some(ended.rank.map_or_else(|| "a rank of this job".to_owned(), |rank| format!("rank {rank}")))
+/// Whether the job's launcher reports how the process `pid` ended.
+fn is_launched(case: &Case, pid: u32) -> bool {
+    let mut of_launcher = case.events.iter().filter(|event| event.producer == "elastic");
+    of_launcher.any(|event| matches!(&event.what, What::Death(death) if death.victim.pid == Some(pid)))
 }

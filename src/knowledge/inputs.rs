@@ -49,6 +49,8 @@ pub struct TextWords {
     pub failure: Vec<String>,
     /// Beginnings of lines that only mention a failure: what they would print or help to avoid.
     pub said: Vec<String>,
+    /// Words before what a server repeats of its users' words.
+    pub heard: Vec<String>,
     /// Words of Kubernetes about a container that ran.
     pub cluster: Vec<String>,
     /// Words in a kernel's lines.

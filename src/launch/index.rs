@@ -69,12 +69,7 @@ impl SettingIndex {
                 places.entry(end_of(key)).or_default().push((document, entry));
             }
         }
-        let main = documents.iter().map(|document| {
-            let settings =
-                |command: usize| document.entries().iter().filter(|entry| entry.command == Some(command)).count();
-            (0..document.commands().len()).max_by_key(|command| settings(*command))
-        });
-        SettingIndex { places, main: main.collect() }
+        SettingIndex { places, main: documents.iter().map(Document::main_command).collect() }
     }
 
     /// The setting of `knob` in the first document that sets it: the entry that is effective there.

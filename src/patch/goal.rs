@@ -86,7 +86,12 @@ fn exactly(knob: &Knob, turn: &Turn, from: Option<&str>, amount: f64) -> Option<
     use crate::knowledge::Direction::Raise;
     let is_raised = turn.direction == Some(Raise);
     let is_beyond = turn.limit.is_some_and(|limit| if is_raised { amount > limit } else { amount < limit });
-    if is_beyond || amount <= 0.0 {
+    // What is set further than that already is not turned back.
+    let is_past = from.and_then(|from| from.parse::<f64>().ok()).is_some_and(|from| match is_raised {
+        true => from >= amount,
+        false => knob.r#type != Type::Size && from <= amount,
+    });
+    if is_beyond || is_past || amount <= 0.0 {
         return None;
     }
     let rounded = |step: f64| {

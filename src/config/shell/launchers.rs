@@ -67,6 +67,12 @@ pub(super) fn is_program(field: &str) -> bool {
         || launchers().named().any(|(known, _)| known.split(' ').next() == Some(word))
 }
 
+/// Whether the program and its subcommand run a container's image: `docker run`.
+pub(super) fn runs_image(program: &str, target: Option<&str>) -> bool {
+    let is_it = |known: &str| known.split_once(' ').is_some_and(|(name, sub)| name == program && Some(sub) == target);
+    launchers().named().any(|(known, by)| by.starts == Starts::Container && is_it(known))
+}
+
 /// Whether a field is an option rather than a value.
 pub(in super::super) fn is_option(field: &str) -> bool {
     let after = field.trim_start_matches('-');

@@ -119,7 +119,9 @@ fn settled(text: &str, script: Script) -> Parsed {
     }
     let weight = |command_line: &CommandLine| {
         let is_run = script.calls.get(command_line.call).is_some_and(|call| !call.is_skipped);
-        (is_run, command_line.arguments.len())
+        let Stage { program, target, .. } = &command_line.stage;
+        let runs_image = launchers::runs_image(program, target.as_deref());
+        (is_run, !runs_image, command_line.arguments.len())
     };
     let main = (0..commands.len()).max_by_key(|at| commands.get(*at).map(weight));
     commands.extend(directives);
@@ -368,7 +370,7 @@ fn tail(field: &Field, from: usize) -> Vec<Chunk> {
 }
 
 impl Shell {
-    /// The index of the main command: the one with the most settings.
+    /// The index of the main command: the one with the most settings, but what runs a container's image only if nothing runs in it.
     pub fn main(&self) -> Option<usize> {
         self.main
     }

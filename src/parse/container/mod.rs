@@ -123,9 +123,12 @@ fn oom_killed(record: &Record) -> Option<Event> {
         let stands = text::may_begin(before)
             || before.ends_with(['[', '(', '{', ','])
             || (words.starts_with("OOMKilled\"") && before.ends_with(['{', ',', '"']));
+        // `{reason="OOMKilled"}` selects a series of Prometheus.
+        let selects = before.trim_end_matches(['"', '\\']).ends_with('=')
+            && words[KILLED.len()..].trim_start_matches(['"', '\\']).starts_with(['}', ',']);
         // A quotation that goes on after the word only mentions it.
         let quoted = before.ends_with(['"', '\'']);
-        stands && (!quoted || words[KILLED.len()..].starts_with(['"', '\'', '\\']))
+        stands && !selects && (!quoted || words[KILLED.len()..].starts_with(['"', '\'', '\\']))
     })?;
     let behind = words[KILLED.len()..].trim_start_matches(['"', '\\', ' ']);
     // `docker inspect` prints the flag for every container.
@@ -136,7 +139,7 @@ fn oom_killed(record: &Record) -> Option<Event> {
             "false" => statement::notice(record, PRODUCER, line),
             _ => return None,
         };
-        event.producer = DOCKER.into();
+        event.producer = DOCKER;
         event.facts.push(record.fact("container.oom_killed", value));
         return Some(event);
     }
@@ -216,7 +219,7 @@ fn runtime(record: &Record) -> Option<Event> {
             statement::ended(record, PRODUCER, words, Exit::from_status(status), victim)
         }
     };
-    event.producer = DOCKER.into();
+    event.producer = DOCKER;
     event.facts.push(record.fact("container.id", id));
     Some(event)
 }

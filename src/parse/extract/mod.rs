@@ -23,7 +23,7 @@ use super::message::Messages;
 use super::reader::{Asked, Reader};
 use super::record::Record;
 use super::{Follow, Grammar, reader};
-use crate::knowledge::{self, Knowledge, Mark, Phases};
+use crate::knowledge::{self, Inputs, Knowledge, Mark, Phases};
 use crate::model::word::Word;
 use crate::model::{
     Clock, Event, Figure, FigureName, LineContext, LineNumber, PhaseMark, Severity, TimelinePoint, Timestamp, What,
@@ -235,7 +235,7 @@ impl<'g> Extractor<'g> {
             all.filter(|(index, _)| taken >> index & 1 == 1).map(|(_, grammar)| grammar.producer()).collect();
         let record = self.record(origin, line);
         let mut events = self.grammars.messages.read(&record, rows);
-        events.retain(|event| !proves(event) || !longer.contains(&event.producer));
+        events.retain(|event| !proves(event) || !longer.contains(&event.producer) && !is_heard(event, &record));
         events.iter_mut().for_each(|event| self.reader.complete(event, &record));
         events
     }
@@ -265,7 +265,7 @@ impl<'g> Extractor<'g> {
     fn close(&mut self, grammar: usize, record: &Record) {
         let grammar = self.grammars.all[grammar];
         let fewest = if grammar.is_last_resort() { FEWEST_OF_ANYBODY } else { 1 };
-        for event in grammar.parse(record) {
+        for event in grammar.parse(record).into_iter().filter(|event| !is_heard(event, record)) {
             self.note(event, fewest);
         }
     }
@@ -340,6 +340,18 @@ impl<'g> Extractor<'g> {
 /// Whether `event` states an end, a shortage or a failure, and not only figures or a notice.
 fn proves(event: &Event) -> bool {
     !matches!(event.what, What::Notice | What::Memory { .. })
+}
+
+/// Whether `event` is only in what a server repeats of its users' words.
+fn is_heard(event: &Event, record: &Record) -> bool {
+    if !proves(event) {
+        return false;
+    }
+    let Some(at) = record.text().find(&event.at.text) else { return false };
+    let before = &record.text()[..at];
+    let before = before.rsplit_once('\n').map_or(before, |(_, line)| line);
+    let heard = &Inputs::shipped().text.heard;
+    heard.iter().any(|words| before.contains(words.as_str()) || event.at.text.contains(words.as_str()))
 }
 
 impl LineSink for Extractor<'_> {

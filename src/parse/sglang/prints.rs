@@ -15,6 +15,8 @@ use crate::parse::{Example, Grammar, Record, origin, text};
 pub struct SglangPrints;
 
 const FULL: &str = "KV cache pool is full. Retract requests";
+/// Before 0.4.7; serving goes on.
+const RETRACTED: &str = "Decode out of memory happened. #retracted_reqs";
 const ABORTED: &str = "even after retracting all other requests";
 const KEYS: &str = "K size: ";
 
@@ -24,7 +26,7 @@ impl Grammar for SglangPrints {
     }
 
     fn triggers(&self) -> &'static [&'static str] {
-        &[KEYS, FULL, ABORTED]
+        &[KEYS, FULL, RETRACTED, ABORTED]
     }
 
     fn parse(&self, record: &Record) -> Vec<Event> {
@@ -61,7 +63,7 @@ fn keys_and_values(record: &Record) -> Option<Event> {
 
 /// Requests that are evicted from the KV cache and wait again, or one that does not fit even alone.
 fn retraction(record: &Record) -> Option<Event> {
-    let severities = [(FULL, Severity::Pressure), (ABORTED, Severity::Swallowed)];
+    let severities = [(FULL, Severity::Pressure), (RETRACTED, Severity::Pressure), (ABORTED, Severity::Swallowed)];
     let (part, severity) = severities
         .into_iter()
         .find_map(|(words, severity)| Some((text::each(record.text(), words).next()?, severity)))?;

@@ -3,7 +3,7 @@
 use nom::branch::alt;
 use nom::bytes::complete::{tag, tag_no_case, take_till, take_until, take_while_m_n, take_while1};
 use nom::character::complete::{char, space1, u32 as integer};
-use nom::combinator::{map_opt, opt, peek, recognize};
+use nom::combinator::{map_opt, not, opt, peek, recognize};
 use nom::sequence::{delimited, pair, preceded, separated_pair, terminated};
 use nom::{IResult, Parser};
 
@@ -62,11 +62,11 @@ pub(super) fn torchrun_label(text: &str) -> IResult<&str, Facts<'_>> {
     success(rest)
 }
 
-/// `3: ` of `srun --label`: the task's number, which is the rank if each task is one rank.
+/// `3: ` of `srun --label`: the task's number, which is the rank if each task is one rank. ` 3: 0xb7a940 node::Abort()` is a stack of Node's.
 pub(super) fn slurm_task(text: &str) -> IResult<&str, Facts<'_>> {
     let (rest, rank) = terminated(
         map_opt(take_while_m_n(1, 4, |c: char| c.is_ascii_digit()), |task: &str| task.parse().ok()),
-        tag(": "),
+        (tag(": "), not(tag("0x"))),
     )
     .parse(text)?;
     Ok((rest, Facts { rank: Some(rank), ..Facts::default() }))
