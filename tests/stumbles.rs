@@ -1,0 +1,158 @@
+//! What people who tried the program on jobs of their own stumbled over: what it took for a failure, for a cause, or for advice.
+
+use std::error::Error;
+use std::io::Cursor;
+
+use oomdoc::Options;
+use oomdoc::internal::analyze_inputs;
+use oomdoc::internal::source::Input;
+use oomdoc::model::{Ending, Kind, Patch, Report};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+const OOM: &str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.96 GiB. GPU 1 has a total capacity of 79.11 GiB of which 1.21 GiB is free. Including non-PyTorch memory, this process has 77.90 GiB memory in use. Of the allocated memory 75.10 GiB is allocated by PyTorch, and 1.90 GiB is reserved by PyTorch but unallocated.\n";
+
+/// The report on files with these names and contents.
+fn report(files: &[(&str, &str)]) -> Result<Report, Box<dyn Error>> {
+    let inputs: Result<Vec<Input>, _> =
+        files.iter().map(|(name, text)| Input::new(*name, Cursor::new(text.as_bytes().to_vec()))).collect();
+    Ok(analyze_inputs(inputs?, Vec::new(), &Options::default())?)
+}
+
+fn verdict(log: &str) -> Result<Kind, Box<dyn Error>> {
+    Ok(report(&[("job.log", log)])?.verdict)
+}
+
+/// The patches of the first cause.
+fn patches(report: &Report) -> Vec<&Patch> {
+    let first = report.incidents.first().and_then(|incident| incident.diagnoses.first());
+    first.map(|diagnosis| diagnosis.patches.iter().collect()).unwrap_or_default()
+}
+
+/// The lines that the first patch with a diff adds and removes.
+fn changed(report: &Report) -> Vec<String> {
+    let diff = patches(report).into_iter().find_map(|patch| patch.diff.clone()).unwrap_or_default();
+    let is_changed = |line: &&str| line.starts_with(['+', '-']) && !line.starts_with("+++") && !line.starts_with("---");
+    diff.lines().filter(is_changed).map(|line| line.replace(['+', '-'], " ").trim().to_owned()).collect()
+}
+
+#[test]
+fn a_job_that_says_it_is_done_survived_what_failed_before() -> Outcome {
+    for end in [
+        "{'train_runtime': 1200.0, 'train_loss': 1.0, 'epoch': 1.0}\n",
+        "I1118 09:53:44.321000 20114 torch/distributed/elastic/agent/server/api.py:937] [default] worker group successfully finished. Waiting 300 seconds for other agents to finish.\n",
+        "2026-03-20 20:04:12 | INFO | fairseq_cli.train | done training in 36021.2 seconds\n",
+        "Training finished. Saving final model to out/final\n",
+    ] {
+        let survived = report(&[("job.log", &format!("step 1200 loss 1.91\n{OOM}step 1300 loss 1.90\n{end}"))])?;
+        assert_eq!(survived.verdict, Kind::None, "{end}");
+        assert!(survived.incidents.iter().all(|incident| incident.recovered), "{end}");
+        assert!(survived.other_failure.is_none(), "{end}");
+    }
+    // What fails after the end of the loop is what the job died of.
+    assert_eq!(verdict(&format!("{{'train_runtime': 1200.0, 'epoch': 1.0}}\n{OOM}"))?, Kind::GpuOom);
+    Ok(())
+}
+
+#[test]
+fn a_failed_assertion_in_a_kernel_explains_every_later_call_of_cuda() -> Outcome {
+    let assertion = "../aten/src/ATen/native/cuda/Indexing.cu:1236: indexSelectSmallIndex: block: [12,0,0], thread: [0,0,0] Assertion `srcIndex < srcSelectDimSize` failed.\n";
+    let refused = "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`\n";
+    assert_eq!(verdict(&format!("{assertion}{refused}"))?, Kind::None);
+    assert_eq!(verdict(refused)?, Kind::GpuOom);
+    Ok(())
+}
+
+#[test]
+fn a_worker_that_ends_itself_after_a_timeout_was_not_killed() -> Outcome {
+    let timeout = "[rank1]:[E1102 08:22:10.331 ProcessGroupNCCL.cpp:629] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4412, OpType=ALLREDUCE, NumelIn=8388608, NumelOut=8388608, Timeout(ms)=600000) ran for 600042 milliseconds before timing out.\n";
+    let gone = "(EngineCore_DP0 pid=150) ERROR 11-02 08:22:11 [multiproc_executor.py:154] Worker proc VllmWorker-1 died unexpectedly, shutting down executor.\n";
+    assert_eq!(verdict(&format!("{timeout}{gone}"))?, Kind::None);
+    assert_eq!(verdict(gone)?, Kind::SigkillUnattributed);
+    Ok(())
+}
+
+#[test]
+fn what_is_only_spoken_of_is_no_failure() -> Outcome {
+    for log in [
+        // A server prints what its users ask.
+        "INFO 11-20 09:31:11 [logger.py:43] Received request chatcmpl-81: prompt: '<|im_start|>user\\nI get torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. How do I fix this?<|im_end|>', params: SamplingParams(n=1)\nINFO:     10.1.2.3:41002 - \"POST /v1/chat/completions HTTP/1.1\" 200 OK\n",
+        "Nov 20 08:00:01 gpu07 systemd[1]: Listening on systemd-oomd.socket - Userspace Out-Of-Memory (OOM) Killer Socket.\n",
+        "ts=2025-11-20T10:00:01.001Z caller=main.go:1009 level=info msg=\"Loaded rule\" name=PodOOMKilled expr=\"kube_pod_container_status_last_terminated_reason{reason=\\\"OOMKilled\\\"} > 0\"\n",
+        // Requests wait until there is room again.
+        "[2025-10-12 09:31:03 TP0] Decode out of memory happened. #retracted_reqs: 1, #new_token_ratio: 0.6123 -> 0.7011\n[2025-10-12 09:31:09] INFO:     127.0.0.1:43310 - \"POST /generate HTTP/1.1\" 200 OK\n",
+        "slurmstepd: error: *** JOB 88 ON gpu-c12 CANCELLED AT 2025-11-13T02:03:11 ***\nsrun: error: gpu-c12: task 0: Killed\n",
+    ] {
+        assert_eq!(verdict(log)?, Kind::None, "{log}");
+    }
+    Ok(())
+}
+
+#[test]
+fn an_agent_reports_a_death_only_when_it_has_stopped_the_others() -> Outcome {
+    let log = "W1118 01:41:02.551000 20114 site-packages/torch/distributed/elastic/multiprocessing/api.py:900] Sending process 51101 closing signal SIGTERM\nW1118 01:41:02.553000 20114 site-packages/torch/distributed/elastic/multiprocessing/api.py:900] Sending process 51102 closing signal SIGTERM\nE1118 01:41:32.121000 20114 site-packages/torch/distributed/elastic/multiprocessing/api.py:874] failed (exitcode: -9) local_rank: 0 (pid: 51100) of binary: /opt/conda/bin/python3.11\n";
+    let report = report(&[("job.log", log)])?;
+    let first = report.failure.sequence.first().ok_or("no sequence")?;
+    assert!(matches!(first.ending, Ending::Signal { .. }), "{first:?}");
+    assert!(first.time.is_none(), "the line tells when it was printed, not when the rank died");
+    Ok(())
+}
+
+#[test]
+fn ranks_of_the_job_on_one_gpu_are_no_other_processes() -> Outcome {
+    let log = "[rank2]: Traceback (most recent call last):\n[rank2]:   File \"/w/train.py\", line 31, in <module>\n[rank2]:     ckpt = torch.load(\"last.pt\")\n[rank2]:   File \"/opt/conda/lib/python3.11/site-packages/torch/serialization.py\", line 1471, in load\n[rank2]:     return _load(\n[rank2]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 448.00 MiB. GPU 0 has a total capacity of 39.39 GiB of which 318.50 MiB is free. Process 20181 has 14.12 GiB memory in use. Process 20182 has 12.12 GiB memory in use. Including non-PyTorch memory, this process has 12.80 GiB memory in use.\nW1118 09:13:42.551000 20114 site-packages/torch/distributed/elastic/multiprocessing/api.py:900] Sending process 20181 closing signal SIGTERM\nW1118 09:13:42.553000 20114 site-packages/torch/distributed/elastic/multiprocessing/api.py:900] Sending process 20182 closing signal SIGTERM\nE1118 09:13:44.121000 20114 site-packages/torch/distributed/elastic/multiprocessing/api.py:874] failed (exitcode: 1) local_rank: 2 (pid: 20183) of binary: /opt/conda/bin/python3.11\n";
+    let report = report(&[("job.log", log)])?;
+    let first = report.incidents.first().and_then(|incident| incident.diagnoses.first()).ok_or("no diagnosis")?;
+    assert_eq!(first.cause.to_string(), "checkpoint_load_duplication");
+    assert_eq!(patches(&report).first().map(|patch| &*patch.knob), Some("torch.load.map_location"));
+    Ok(())
+}
+
+#[test]
+fn a_flag_of_a_container_is_changed_where_it_stands() -> Outcome {
+    for file in [
+        "services:\n  train:\n    image: acme/train:2\n    command: [\"python\", \"train.py\", \"--per_device_train_batch_size\", \"4\"]\n",
+        "services:\n  train:\n    image: acme/train:2\n    command: >-\n      python train.py\n      --per_device_train_batch_size 4\n",
+    ] {
+        let log = format!("  File \"/w/train.py\", line 9, in <module>\n    loss.backward()\n{OOM}");
+        let report = report(&[("job.log", &log), ("docker-compose.yml", file)])?;
+        let lines = changed(&report);
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert_eq!(lines[0].replace('4', "2"), lines[1], "in the same place");
+    }
+    Ok(())
+}
+
+#[test]
+fn an_option_of_the_program_stands_behind_the_image_it_runs_in() -> Outcome {
+    let log = "(EngineCore_DP0 pid=92) ValueError: To serve at least one request with the models's max seq len (131072), (20.00 GiB KV cache is needed, which is larger than the available KV cache memory (8.91 GiB). Based on the available memory, the estimated maximum model length is 58368. Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.\n";
+    let script = "docker run --runtime nvidia --gpus all -v ~/.cache:/root/.cache -p 8000:8000 --ipc=host vllm/vllm-openai:v0.11.0 --model Qwen/Qwen3-14B\n";
+    let added = |script: &str| -> Result<Vec<String>, Box<dyn Error>> {
+        Ok(changed(&report(&[("job.log", log), ("run.sh", script)])?))
+    };
+    let lines = added(script)?;
+    assert!(lines.last().is_some_and(|line| line.ends_with("max model len 58368")), "{lines:?}");
+    // It is shorter already: the log tells what it would have to be at most.
+    let shorter = added("vllm serve Qwen/Qwen3-14B --max-model-len 32768\n")?;
+    assert!(!shorter.iter().any(|line| line.contains("58368")), "{shorter:?}");
+    Ok(())
+}
+
+#[test]
+fn a_server_is_not_advised_as_a_training_job() -> Outcome {
+    let log = "(EngineCore_DP0 pid=92)   File \"/usr/local/lib/python3.12/dist-packages/vllm/v1/worker/gpu_model_runner.py\", line 2635, in load_model\n(EngineCore_DP0 pid=92)     self.model = model_loader.load_model(\n(EngineCore_DP0 pid=92) torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 896.00 MiB. GPU 0 has a total capacity of 79.11 GiB of which 503.19 MiB is free. Including non-PyTorch memory, this process has 78.60 GiB memory in use. Of the allocated memory 77.90 GiB is allocated by PyTorch, and 100.00 MiB is reserved by PyTorch but unallocated.\n";
+    let report = report(&[("job.log", log), ("run.sh", "vllm serve meta-llama/Llama-3.3-70B-Instruct\n")])?;
+    let knobs: Vec<&str> = patches(&report).into_iter().map(|patch| &*patch.knob).collect();
+    assert_eq!(knobs.first(), Some(&"--tensor-parallel-size"), "{knobs:?}");
+    assert!(!knobs.iter().any(|knob| knob.starts_with("torch.load") || knob.starts_with("DataLoader")), "{knobs:?}");
+    Ok(())
+}
+
+#[test]
+fn one_key_does_not_make_a_framework_of_another() -> Outcome {
+    let log = "Traceback (most recent call last):\n  File \"/venv/lib/python3.10/site-packages/lightning/pytorch/loops/evaluation_loop.py\", line 396, in _evaluation_step\n    output = call._call_strategy_hook(trainer, hook_name, *step_args)\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n";
+    let config = "trainer:\n  accelerator: gpu\n  devices: 1\ndata:\n  train_batch_size: 8\n";
+    let report = report(&[("job.log", log), ("config.yaml", config)])?;
+    assert_eq!(report.job.framework.as_deref(), Some("lightning"));
+    Ok(())
+}
