@@ -15,7 +15,7 @@ const OOM: &str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate
 /// The report on files with these names and contents.
 fn report(files: &[(&str, &str)]) -> Result<Report, Box<dyn Error>> {
     let inputs: Result<Vec<Input>, _> =
-        files.iter().map(|(name, text)| Input::new(*name, Cursor::new(text.as_bytes().to_vec()))).collect();
+        files.iter().map(|(name, text)| Input::new(name, Cursor::new(text.as_bytes().to_vec()))).collect();
     Ok(analyze_inputs(inputs?, Vec::new(), &Options::default())?)
 }
 
@@ -154,5 +154,16 @@ fn one_key_does_not_make_a_framework_of_another() -> Outcome {
     let config = "trainer:\n  accelerator: gpu\n  devices: 1\ndata:\n  train_batch_size: 8\n";
     let report = report(&[("job.log", log), ("config.yaml", config)])?;
     assert_eq!(report.job.framework.as_deref(), Some("lightning"));
+    Ok(())
+}
+
+#[test]
+fn a_service_without_a_size_of_shared_memory_gets_one() -> Outcome {
+    let log = "trainer-1  | RuntimeError: DataLoader worker (pid 98) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory. Please try to raise your shared memory limit.\ntrainer-1 exited with code 1\n";
+    let file = "services:\n  board:\n    image: acme/board:1\n  trainer:\n    image: acme/train:2\n    command: python train.py\n";
+    let report = report(&[("job.log", log), ("docker-compose.yml", file)])?;
+    assert_eq!(changed(&report), ["shm_size: 16g"]);
+    let diff = patches(&report).first().and_then(|patch| patch.diff.clone()).unwrap_or_default();
+    assert!(diff.contains("    command: python train.py\n+    shm_size: 16g"), "{diff}");
     Ok(())
 }

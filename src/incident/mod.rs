@@ -260,7 +260,11 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
     let mut notices: Vec<&Event> = case.events.iter().filter(|event| event.what == What::Notice).collect();
     // Of the facts that each process states about itself the victim's own come first.
     notices.sort_by_key(|event| !(is_watched(event) && event.origin.pid == victim.pid));
-    let facts = events.iter().copied().chain(notices).flat_map(|event| event.facts.iter().cloned()).collect();
+    // Which container ended tells where the incident happened, whoever stated it.
+    let containers =
+        case.events.iter().filter(|event| matches!(event.what, What::Death(_)) && event.producer == "compose");
+    let stating = events.iter().copied().chain(notices).chain(containers);
+    let facts = stating.flat_map(|event| event.facts.iter().cloned()).collect();
     let messages = events.iter().map(|event| event.at.clone()).collect();
     // The logger of a process that reports another one's death tells nothing about the dead one's phase.
     let speaks_of_itself = |event: &&&Event| match &event.what {

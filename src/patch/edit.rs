@@ -1,6 +1,7 @@
 //! Finds where a knob is set or could be set, and makes the edits that set it.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use crate::config::{self, Command, Document, Entry, EntryKind, Format, Value};
 use crate::knowledge::{Knob, Target, plain_name};
@@ -15,6 +16,7 @@ pub(super) fn edit(
     spelling: &str,
     setting: Option<Setting<'_>>,
     to: &Scalar,
+    role: Option<&str>,
 ) -> Option<Edit> {
     if is_open(to) {
         return None;
@@ -38,7 +40,34 @@ pub(super) fn edit(
     });
     let is_possible = |(document, edit): &(&Document, Edit)| can_be_made(document, std::slice::from_ref(edit));
     let in_its_configuration = edits.find(is_possible);
-    in_its_configuration.or_else(|| of_launcher(launch, knob, spelling, to).find(is_possible)).map(|(_, edit)| edit)
+    let of_launcher = || of_launcher(launch, knob, spelling, to).find(is_possible);
+    let of_part = || of_part(launch, knob, to, role).find(is_possible);
+    in_its_configuration.or_else(of_launcher).or_else(of_part).map(|(_, edit)| edit)
+}
+
+/// The edits that give `knob` to the part of a file that it belongs to, `services.*.shm_size`: the part that is called like the process
+/// that failed, else the only one.
+fn of_part<'a>(
+    launch: &'a JobConfig<'_>,
+    knob: &'a Knob,
+    to: &'a Scalar,
+    role: Option<&'a str>,
+) -> impl Iterator<Item = (&'a Document, Edit)> {
+    let within = knob.names().find_map(|name| name.split_once(".*."));
+    let documents = launch.documents().iter().filter(|document| document.format() == Format::Yaml);
+    documents.filter_map(move |document| {
+        let (above, key) = within?;
+        let below = |entry: &'a Entry| entry.key.strip_prefix(above)?.strip_prefix('.')?.split('.').next();
+        let parts: BTreeSet<&str> = document.entries().iter().filter_map(below).collect();
+        // Compose numbers the containers of a service.
+        let is_failed = |part: &&&str| {
+            role.is_some_and(|role| role.trim_end_matches(|c: char| c.is_ascii_digit() || "-_".contains(c)) == **part)
+        };
+        let only = || parts.first().filter(|_| parts.len() == 1);
+        let part = parts.iter().find(is_failed).or_else(only)?;
+        let (file, key) = (document.path().clone(), format!("{above}.{part}.{key}"));
+        Some((document, Edit { file, key, to: to.clone(), given: Given::Setting, command: None }))
+    })
 }
 
 /// Whether `edits`, applied in turn, are possible in `document` and change it.

@@ -349,8 +349,10 @@ impl<'a> Workbench<'a> {
         to: Option<&crate::model::Scalar>,
         partners: &[(&Knob, Partner)],
     ) -> Option<(Vec<Edit>, Option<String>)> {
-        let edit =
-            |knob: &Knob, spelling: &str, to| edit::edit(self.launch, knob, spelling, self.launch.setting(knob), to);
+        let role = self.facts.text("container.service").or(self.facts.text("victims.role"));
+        let edit = |knob: &Knob, spelling: &str, to| {
+            edit::edit(self.launch, knob, spelling, self.launch.setting(knob), to, role)
+        };
         let own = |to| Some(vec![edit(knob, spelling, to)?]);
         let mut edits = to.and_then(|to| own(to).or_else(|| section::edits(self.launch, knob, to)))?;
         for (knob, partner) in partners {

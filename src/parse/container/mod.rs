@@ -267,9 +267,14 @@ fn exited(record: &Record) -> Option<Event> {
     let line = text::line(record.text()).trim();
     let (rest, (service, status)) = service(line).ok()?;
     let victim = Victim { role: Some(service.into()), ..Victim::default() };
-    rest.trim_matches(['.', ' '])
-        .is_empty()
-        .then(|| statement::ended(record, COMPOSE, line, Exit::from_status(status), victim))
+    if !rest.trim_matches(['.', ' ']).is_empty() {
+        return None;
+    }
+    let mut event = statement::ended(record, COMPOSE, line, Exit::from_status(status), victim);
+    if status != 0 {
+        event.facts.push(record.fact("container.service", service));
+    }
+    Some(event)
 }
 
 fn service(line: &str) -> IResult<&str, (&str, i32)> {
