@@ -167,3 +167,32 @@ fn a_service_without_a_size_of_shared_memory_gets_one() -> Outcome {
     assert!(diff.contains("    command: python train.py\n+    shm_size: 16g"), "{diff}");
     Ok(())
 }
+
+#[test]
+fn an_option_that_a_container_lacks_is_added_to_its_list() -> Outcome {
+    let log = "(EngineCore_DP0 pid=92)   File \"/usr/local/lib/python3.12/dist-packages/vllm/v1/worker/gpu_model_runner.py\", line 2635, in load_model\n(EngineCore_DP0 pid=92)     self.model = model_loader.load_model(\n(EngineCore_DP0 pid=92) torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 896.00 MiB. GPU 0 has a total capacity of 79.11 GiB of which 503.19 MiB is free. Including non-PyTorch memory, this process has 78.60 GiB memory in use. Of the allocated memory 77.90 GiB is allocated by PyTorch, and 100.00 MiB is reserved by PyTorch but unallocated.\n";
+    let pod = |container: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: llm\nspec:\n  containers:\n    - name: llm\n      image: vllm/vllm-openai:v0.11.0\n{container}"
+        )
+    };
+    for (container, added) in [
+        (
+            "      command: [\"vllm\", \"serve\", \"m\"]\n      args: [\"--max-model-len\", \"8192\"]\n",
+            ", \"--tensor-parallel-size\", \"2\"]",
+        ),
+        (
+            "      command:\n        - vllm\n        - serve\n        - m\n        - --max-model-len=8192\n",
+            "- --tensor-parallel-size=2",
+        ),
+        (
+            "      command:\n        - vllm\n        - serve\n        - m\n        - --max-model-len\n        - \"8192\"\n",
+            "- \"--tensor-parallel-size\"",
+        ),
+    ] {
+        let report = report(&[("job.log", log), ("pod.yaml", &pod(container))])?;
+        let diff = patches(&report).first().and_then(|patch| patch.diff.clone()).unwrap_or_default();
+        assert!(diff.contains(added), "{container}{diff}");
+    }
+    Ok(())
+}

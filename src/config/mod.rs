@@ -275,10 +275,13 @@ impl Document {
         }
         let edits = match &self.body {
             Body::Shell(shell) => shell::set(&self.text, shell, before, wanted)?,
-            // An argument of a program that the file starts: only the word itself can be replaced.
+            // An argument of a program that the file starts: the word itself is replaced, or another goes behind its last option.
             Body::Yaml(_) if kind.is_some_and(|kind| kind != EntryKind::Setting) => {
-                let entry = before.and_then(|at| self.entries.get(at)).ok_or_else(unwritable)?;
-                vec![self.replaced(entry, value).ok_or_else(unwritable)?]
+                let edit = match before.and_then(|at| self.entries.get(at)) {
+                    Some(entry) => self.replaced(entry, value),
+                    None => self.appended(key, value, command).filter(|_| kind == Some(EntryKind::Flag)),
+                };
+                vec![edit.ok_or_else(unwritable)?]
             }
             body => body.set(&self.text, key, value)?,
         };
@@ -302,6 +305,42 @@ impl Document {
         let is_there =
             self.text.get(entry.span.clone()).map(Value::of_word) == Some(Value::of_word(&entry.value.to_string()));
         (is_there && is_plain(&word)).then(|| Edit::replace(entry.span.clone(), word))
+    }
+
+    /// The edit that adds the option `key` behind the last one of a command that a YAML file starts: to its list, in the style of the last
+    /// item, or to its text.
+    fn appended(&self, key: &str, value: &Value, command: Option<usize>) -> Option<Edit> {
+        let command = command.or(self.main_command())?;
+        let is_option = |entry: &&Entry| entry.command == Some(command) && entry.kind == EntryKind::Flag;
+        let span = self.entries.iter().filter(is_option).map(|entry| entry.span.clone()).max_by_key(|span| span.end)?;
+        let dashes = if key.chars().count() == 1 { "-" } else { "--" };
+        let words = match value {
+            Value::Bool(false) => return None,
+            Value::Bool(true) => vec![format!("{dashes}{key}")],
+            value => vec![format!("{dashes}{key}"), value.to_string()],
+        };
+        let is_plain =
+            |word: &String| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-+/%".contains(&byte));
+        let quote = self.text.get(span.end..)?.chars().next().filter(|letter| matches!(letter, '"' | '\''));
+        let at = span.end + usize::from(quote.is_some());
+        let rest = self.text.get(at..)?.trim_start();
+        let line = self.text.get(..span.start)?.rsplit_once('\n').map_or("", |(_, line)| line);
+        // A list holds texts, so what reads as a number is quoted.
+        let item = |word: &String| match quote.or(word.starts_with(|c: char| c.is_ascii_digit()).then_some('"')) {
+            Some(quote) => format!("{quote}{word}{quote}"),
+            None => word.clone(),
+        };
+        let with: String = match line.trim_start().strip_prefix("- ") {
+            _ if rest.starts_with([',', ']']) => words.iter().map(|word| format!(", {}", item(word))).collect(),
+            Some(before) => {
+                let indent = &line[..line.len() - line.trim_start().len()];
+                // `- --name=value`, or two items.
+                let items = if before.contains('=') { vec![words.join("=")] } else { words.clone() };
+                items.iter().map(|word| format!("\n{indent}- {}", item(word))).collect()
+            }
+            None => format!(" {}", words.join(" ")),
+        };
+        words.iter().all(is_plain).then(|| Edit::insert(at, with))
     }
 
     fn is_script(&self) -> bool {

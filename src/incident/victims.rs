@@ -107,14 +107,25 @@ fn forget_counted(victims: &mut Vec<Victim>, kind: Kind) {
     }
 }
 
-/// A message is printed once as it is and once behind its process' prefix: who is known by the device alone is the one that is known better,
-/// if only one of that device is.
+/// A message is printed once as it is and once behind its process' prefix, or several times in other words: whoever is known by less, and
+/// fits only one who is known better, is that one.
 fn forget_repeated(victims: &mut Vec<Victim>) {
-    let is_same = |a: &Victim, b: &Victim| a.device == b.device && (a.host.is_none() || a.host == b.host);
-    let known: Vec<Victim> =
-        victims.iter().filter(|victim| victim.rank.is_some() || victim.pid.is_some()).cloned().collect();
-    let is_repeated = |victim: &Victim| known.iter().filter(|other| is_same(victim, other)).count() == 1;
-    victims.retain(|victim| !(is_device_only(victim) && victim.device.is_some() && is_repeated(victim)));
+    /// More would be compared for too long; so many are ranks or pids, as a rule.
+    const MOST_VAGUE: usize = 64;
+    let is_vague = |victim: &Victim| victim.rank.is_none() && victim.pid.is_none() && !is_nobody(victim);
+    let mut seen: HashSet<Victim> = HashSet::new();
+    victims.retain(|victim| !is_vague(victim) || seen.insert(victim.clone()));
+    if seen.len() > MOST_VAGUE {
+        return;
+    }
+    let all = victims.clone();
+    let fits = |victim: &Victim, other: &Victim| {
+        victim != other
+            && (victim.host.is_none() || victim.host == other.host)
+            && (victim.device.is_none() || victim.device == other.device)
+            && (victim.role.is_none() || victim.role == other.role)
+    };
+    victims.retain(|victim| !is_vague(victim) || all.iter().filter(|other| fits(victim, other)).count() != 1);
 }
 
 /// The only dead process that the logs name: a scheduler's message without a name and an anonymous message mean that one. Of several deaths

@@ -195,6 +195,8 @@ impl<'k> JobConfig<'k> {
             (Format::Json, Target::Json) | (Format::Yaml, Target::Yaml) | (Format::Shell, Target::Cli) => {
                 framework.is_some_and(is_of)
             }
+            // An option of the program that a container runs.
+            (Format::Yaml, Target::Cli) => !document.commands().is_empty() && framework.is_some_and(is_of),
             // Keys of a TOML file are command-line options of the program that reads it.
             (Format::Toml, Target::Cli) => framework.is_some_and(is_of),
             // A YAML key can be overridden on the command line if that already has overrides.

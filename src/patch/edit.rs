@@ -32,7 +32,7 @@ pub(super) fn edit(
         let given = match (document.format(), knob.target) {
             (Format::Shell, Target::Env) => Given::Env,
             (Format::Shell, Target::Yaml) => Given::Override,
-            (Format::Shell, _) => Given::Flag,
+            (Format::Shell, _) | (Format::Yaml, Target::Cli) => Given::Flag,
             _ => Given::Setting,
         };
         let (file, key) = (document.path().clone(), key_in(document, knob, spelling));
@@ -78,8 +78,11 @@ pub(super) fn can_be_made(document: &Document, edits: &[Edit]) -> bool {
 /// The key for `knob` in `document`. In TOML it has no dashes; of the knob's names, the one with the most existing
 /// sections is taken.
 fn key_in(document: &Document, knob: &Knob, spelling: &str) -> String {
-    if document.format() != Format::Toml {
-        return spelling.to_owned();
+    match document.format() {
+        Format::Toml => {}
+        // An option of a container's program.
+        Format::Yaml if knob.target == Target::Cli => return spelling.trim_start_matches('-').to_owned(),
+        _ => return spelling.to_owned(),
     }
     let names = std::iter::once(spelling).chain(knob.names()).map(plain_name);
     names.min_by_key(|name| Reverse(document.reaches(name))).unwrap_or_default()

@@ -8,6 +8,9 @@ const MOST: usize = 3;
 /// The least confidence of a further cause; less likely ones appear only in other formats.
 const LEAST: f64 = 0.02;
 
+/// The least confidence of a further cause whose patch is proposed too, if the first one has patches of its own.
+const WORTH: f64 = 0.1;
+
 /// The causes worth showing: the first, and others that are not too unlikely.
 pub fn telling(diagnoses: &[Diagnosis]) -> Vec<&Diagnosis> {
     let is_likely = |diagnosis: &&Diagnosis| diagnosis.confidence >= LEAST && &*diagnosis.cause != UNKNOWN;
@@ -24,7 +27,9 @@ pub fn numbered(incident: &Incident) -> Vec<&Patch> {
         None => return Vec::new(),
     };
     let first = together.into_iter().chain(alone).take(MOST);
-    let others = causes.iter().skip(1).flat_map(|diagnosis| diagnosis.patches.iter().take(1));
+    let is_decided = causes.first().is_some_and(|first| !first.patches.is_empty() && &*first.cause != UNKNOWN);
+    let worth = causes.iter().skip(1).filter(|diagnosis| !is_decided || diagnosis.confidence >= WORTH);
+    let others = worth.flat_map(|diagnosis| diagnosis.patches.iter().take(1));
     let mut shown: Vec<&Patch> = Vec::new();
     for patch in first.chain(others) {
         if shown.len() <= MOST && !shown.iter().any(|known| known.knob == patch.knob) {

@@ -318,7 +318,9 @@ mod tests {
         assert_eq!(set("share", 0.8)?, text.replace("0.90", "0.8"));
         assert_eq!(set("size", 2.0)?, text.replace("=4", "=2"));
         assert!(matches!(set("name", 1.0), Err(EditError::Unwritable { .. })));
-        assert!(matches!(set("unknown", 1.0), Err(EditError::Unwritable { .. })));
+        // What is missing goes behind the last option, in its style.
+        let last = "- \"--name=$(N)\"\n";
+        assert_eq!(set("missing", 1.0)?, text.replace(last, &format!("{last}- \"--missing=1\"\n")));
         Ok(())
     }
 }
