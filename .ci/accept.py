@@ -133,6 +133,30 @@ def is_knob(key, knob):
     return key == knob or key.endswith("." + knob) or knob.endswith("." + key) or knob.startswith(key + ".")
 
 
+def options_of(words):
+    """The options among the words of a command, with their values."""
+    options = {}
+    for at, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if word.startswith("-"):
+            following = words[at + 1] if at + 1 < len(words) else ""
+            options[name] = value if equals else "" if following.startswith("-") else following
+    return options
+
+
+def container_options(key, old, new):
+    """The options that differ where `key` is the command of a container, as a list's item or as one text; else `key` itself."""
+    item = re.match(r"(.*\b(?:command|args|entrypoint))\[\d+\]$", key)
+    if item:
+        words = [
+            [str(value) for name, value in flat.items() if re.match(re.escape(item[1]) + r"\[\d+\]$", name)] for flat in (old, new)
+        ]
+        return differing(*map(options_of, words)) or [key]
+    if re.search(r"\b(?:command|args|entrypoint)$", key) and isinstance(old.get(key), str) and isinstance(new.get(key), str):
+        return differing(*(options_of(flat[key].split()) for flat in (old, new))) or [key]
+    return [key]
+
+
 def fault(parse, parser, path, before, after, patch, wheels):
     """What is wrong with a patch according to an independent parser, or nothing; and whether the framework's own parser was asked."""
     if path.suffix == ".json":
@@ -146,7 +170,8 @@ def fault(parse, parser, path, before, after, patch, wheels):
             return f"{type(error).__name__}: {error}", True
         changed = differing(flat(old), flat(new))
     elif path.suffix in (".yaml", ".yml"):
-        changed = differing(*(flat(documents(text)) for text in (before, after)))
+        old, new = (flat(documents(text)) for text in (before, after))
+        changed = sorted({option for key in differing(old, new) for option in container_options(key, old, new)})
     elif path.suffix == ".toml":
         changed = differing(flat(tomllib.loads(before)), flat(tomllib.loads(after)))
     else:
