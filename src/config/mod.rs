@@ -288,6 +288,10 @@ impl Document {
         let text = edit::apply(&self.text, edits);
         // Reading the result back catches every mistake with quotes and escapes.
         let written = Document::read_as(self.format, self.path.clone(), &text).map_err(|_| unwritable())?;
+        // A word at the wrong place would begin a command of its own.
+        if written.commands.len() != self.commands.len() && !self.is_script() {
+            return Err(unwritable());
+        }
         let is_set = match written.choose(key, kind, command).and_then(|at| written.entries.get(at)) {
             Some(entry) => self.reads_as(entry, value),
             // A switch that is off is absent.
@@ -325,20 +329,26 @@ impl Document {
         let at = span.end + usize::from(quote.is_some());
         let rest = self.text.get(at..)?.trim_start();
         let line = self.text.get(..span.start)?.rsplit_once('\n').map_or("", |(_, line)| line);
-        // A list holds texts, so what reads as a number is quoted.
-        let item = |word: &String| match quote.or(word.starts_with(|c: char| c.is_ascii_digit()).then_some('"')) {
+        // A list holds texts, so what may read as something else is quoted.
+        let item = |word: &String| match quote.or((!word.starts_with("--")).then_some('"')) {
             Some(quote) => format!("{quote}{word}{quote}"),
             None => word.clone(),
         };
+        let is_item = |before: &str| {
+            let before = before.trim_start_matches(['"', '\'']);
+            before.is_empty() || before.starts_with('-') && before.ends_with('=')
+        };
         let with: String = match line.trim_start().strip_prefix("- ") {
             _ if rest.starts_with([',', ']']) => words.iter().map(|word| format!(", {}", item(word))).collect(),
-            Some(before) => {
+            // `- --name=value`, or two items; `- command: …` is another list.
+            Some(before) if is_item(before) => {
                 let indent = &line[..line.len() - line.trim_start().len()];
-                // `- --name=value`, or two items.
                 let items = if before.contains('=') { vec![words.join("=")] } else { words.clone() };
-                items.iter().map(|word| format!("\n{indent}- {}", item(word))).collect()
+                let with = items.iter().map(|word| format!("\n{indent}- {}", item(word))).collect::<String>();
+                let end = self.text.get(at..)?.find('\n').map_or(self.text.len(), |length| at + length);
+                return words.iter().all(is_plain).then(|| Edit::insert(end, with));
             }
-            None => format!(" {}", words.join(" ")),
+            _ => format!(" {}", words.join(" ")),
         };
         words.iter().all(is_plain).then(|| Edit::insert(at, with))
     }

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::model::{Event, LineContext, LineNumber, Location, OtherFailureName, What};
+use crate::model::{Event, Exit, LineContext, LineNumber, Location, OtherFailureName, What};
 
 /// The fact by which a message says that the whole job is done.
 const FINISHED: &str = "trainer.finished";
@@ -21,10 +21,10 @@ struct Input {
     ends: HashMap<LineNumber, usize>,
     /// The last line that states an end or a failure.
     last_end: Option<LineNumber>,
-    /// The first line on which a process says that it waited too long for its peers, and ends itself.
-    timeout: Option<LineNumber>,
-    /// The first line that states a failed assertion in a kernel.
-    assertion: Option<LineNumber>,
+    /// By rank the first line on which it says that it waited too long for its peers, and ends itself.
+    timeouts: HashMap<u32, LineNumber>,
+    /// The first event that states a failed assertion in a kernel.
+    assertion: Option<usize>,
     /// The last line on which a trainer or launcher says that the whole job is done.
     last_finish: Option<LineNumber>,
     /// The first line on which a scheduler announces that it ends the job.
@@ -60,17 +60,21 @@ impl Index {
                     input.last_end = input.last_end.max(Some(line));
                     input.failure = earlier(input.failure, line);
                     if failure.name == OtherFailureName::NcclTimeout {
-                        input.timeout = earlier(input.timeout, line);
+                        if let Some(rank) = event.origin.rank {
+                            input.timeouts.entry(rank).or_insert(line);
+                        }
                     }
                     if failure.name == OtherFailureName::DeviceAssert {
-                        input.assertion = earlier(input.assertion, line);
+                        input.assertion.get_or_insert(number);
                     }
-                    let is_cancelled = failure.name == OtherFailureName::Cancelled && !failure.follows;
+                    let is_cancelled =
+                        failure.name == OtherFailureName::Cancelled && !failure.follows && event.producer == "slurm";
                     if is_cancelled || matches!(failure.name, OtherFailureName::TimeLimit | OtherFailureName::Preempted)
                     {
                         input.scheduler = earlier(input.scheduler, line);
                     }
                 }
+                What::Death(death) if death.exit == Exit::Code(0) => {}
                 What::Death(_) => {
                     let input = index.input(path);
                     input.last_end = input.last_end.max(Some(line));
@@ -128,14 +132,14 @@ impl Index {
         self.at(place).and_then(|input| input.scheduler).is_some_and(|line| line < place.line)
     }
 
-    /// Whether an assertion in a kernel failed on an earlier line: every later call of CUDA fails, whatever it says.
-    pub fn asserted_before(&self, place: &Location) -> bool {
-        self.at(place).and_then(|input| input.assertion).is_some_and(|line| line < place.line)
+    /// The first event of the input of `place` that states a failed assertion in a kernel.
+    pub fn assertion(&self, place: &Location) -> Option<usize> {
+        self.at(place)?.assertion
     }
 
-    /// Whether on an earlier line a process waited too long for its peers: it then ends itself.
-    pub fn timed_out_before(&self, place: &Location) -> bool {
-        self.at(place).and_then(|input| input.timeout).is_some_and(|line| line < place.line)
+    /// Whether on an earlier line `rank` waited too long for its peers: it then ends itself.
+    pub fn timed_out_before(&self, rank: u32, place: &Location) -> bool {
+        self.at(place).and_then(|input| input.timeouts.get(&rank)).is_some_and(|line| *line < place.line)
     }
 
     /// Whether an earlier line states another failure.

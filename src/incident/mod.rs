@@ -166,6 +166,12 @@ impl Case {
         case
     }
 
+    /// Whether the job went on after `event` until it said that it was done.
+    fn survived(&self, event: &Event) -> bool {
+        let here = &event.at.location;
+        self.index.progress(here) > event.context.progress && self.index.finished_after(here)
+    }
+
     /// The tracebacks, each as event and frames.
     fn stacks(&self) -> impl Iterator<Item = (&Event, &[Frame])> {
         self.events.iter().filter_map(|event| match &event.what {

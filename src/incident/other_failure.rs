@@ -11,7 +11,7 @@ const MOST_EVIDENCE: usize = 6;
 /// The failure that caused the others; `None` if nothing failed.
 pub(super) fn failure(case: &Case) -> Option<OtherFailure> {
     // What a job survived until it was done, it did not die of.
-    let fatal = case.events.iter().filter(|event| !case.index.finished_after(&event.at.location));
+    let fatal = case.events.iter().filter(|event| !case.survived(event));
     let named: Vec<(OtherFailureName, bool, &Event)> =
         fatal.filter_map(|event| Some((name(event)?, follows(event), event))).collect();
     // A specific failure says more than an exit code, and a failure that tends to follow others is the last resort.

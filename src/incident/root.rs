@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Case;
 use crate::knowledge::Knowledge;
-use crate::model::{Basis, Clock, Death, Event, Exit, FigureName, Kind, NO_OOM_KILL, Severity, What};
+use crate::model::{Basis, Clock, Death, Event, Exit, FigureName, Kind, NO_OOM_KILL, Severity, Victim, What};
 
 /// Events that are one incident.
 pub(super) struct Group {
@@ -51,7 +51,7 @@ fn add(case: &Case, index: usize, groups: &mut Vec<Group>, knowledge: &Knowledge
     let event = &case.events[index];
     let What::Shortage(shortage) = &event.what else { return };
     let has_size = event.figures.iter().any(|figure| figure.name == FigureName::Requested);
-    let follows = shortage.kind == Kind::GpuOom && !has_size && case.index.asserted_before(&event.at.location);
+    let follows = shortage.kind == Kind::GpuOom && !has_size && follows_assertion(case, event);
     if shortage.severity == Severity::Pressure || follows {
         return;
     }
@@ -61,6 +61,18 @@ fn add(case: &Case, index: usize, groups: &mut Vec<Group>, knowledge: &Knowledge
         Some(group) => group.events.push(index),
         None => groups.push(Group { kind, recovered, events: vec![index] }),
     }
+}
+
+/// Whether an assertion in a kernel failed before `event`, in the same process as far as is known and with no progress between: every later
+/// call of CUDA fails, whatever it says.
+fn follows_assertion(case: &Case, event: &Event) -> bool {
+    let assertion = case.index.assertion(&event.at.location).map(|index| &case.events[index]);
+    assertion.is_some_and(|assertion| {
+        let is_same = assertion.origin.is_anonymous() || assertion.origin == event.origin;
+        is_same
+            && assertion.at.location.is_before(&event.at.location)
+            && assertion.context.progress == event.context.progress
+    })
 }
 
 /// The time of each shortage, if all have one by the wall clock.
@@ -96,7 +108,7 @@ fn recovered(case: &Case, event: &Event, severity: Severity) -> bool {
     match severity {
         Severity::Swallowed => false,
         Severity::Retried => went_on || !died(),
-        Severity::Fatal | Severity::Pressure => went_on && !died() || case.index.finished_after(here),
+        Severity::Fatal | Severity::Pressure => went_on && !died() || case.survived(event),
     }
 }
 
@@ -175,8 +187,10 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
         if !watched.is_empty() && (host.is_none() || watched.contains(&host)) {
             return true;
         }
-        let vanished = death(event).is_some_and(|death| death.exit == Exit::Vanished);
-        if vanished && case.index.timed_out_before(&at.location) {
+        let vanished = death(event).filter(|death| death.exit == Exit::Vanished);
+        let rank =
+            vanished.and_then(|death| death.victim.rank.or(event.origin.rank).or_else(|| numbered(&death.victim)));
+        if rank.is_some_and(|rank| case.index.timed_out_before(rank, &at.location)) {
             return true;
         }
         case.index.scheduler_before(&at.location) || *basis == Basis::Reader && case.index.failed_before(&at.location)
@@ -198,6 +212,11 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
     events
         .sort_by_key(|index| !death(&case.events[*index]).is_some_and(|death| death.first && death.exit == Exit::KILL));
     (!events.is_empty()).then_some(Group { kind: Kind::SigkillUnattributed, recovered: false, events })
+}
+
+/// The rank of a worker that is called by it: `VllmWorker-1`.
+fn numbered(victim: &Victim) -> Option<u32> {
+    victim.role.as_deref()?.rsplit_once('-')?.1.parse().ok()
 }
 
 fn death(event: &Event) -> Option<&Death> {

@@ -24,6 +24,8 @@ struct Ended<'a> {
     time: Option<Timestamp>,
     /// Index of its first event.
     place: usize,
+    /// Whether its message was printed some time after the end, so that its time is not that of the end.
+    is_late: bool,
 }
 
 /// How each process of `case` ended, in order. Incidents from which the job recovered are no ends.
@@ -45,8 +47,8 @@ pub(super) fn of(case: &Case, groups: &[Group]) -> Vec<End> {
                 _ => ended.len(),
             });
             match ended.get_mut(index) {
-                Some(one) => one.learn(Ended { process, ending, event, line, time, place }),
-                None => ended.push(Ended { process, ending, event, line, time, place }),
+                Some(one) => one.learn(Ended { process, ending, event, line, time, place, is_late: false }),
+                None => ended.push(Ended { process, ending, event, line, time, place, is_late: false }),
             }
         }
     }
@@ -177,11 +179,11 @@ fn clock(ended: &[Ended<'_>]) -> Option<Clock> {
 fn noticed_late(ended: &mut [Ended<'_>], clock: Option<Clock>) {
     let is_of_agent = |one: &Ended| one.event.producer == "elastic";
     let stops = ended.iter().filter(|one| is_of_agent(one) && one.ending == Ending::Stopped);
-    let first = stops.map(|one| (seconds(one, clock), one.place)).min_by(|a, b| a.0.total_cmp(&b.0));
-    let Some((stopped, place)) = first else { return };
+    let first = stops.min_by(|a, b| seconds(a, clock).total_cmp(&seconds(b, clock)));
+    let Some((stopped, time, place)) = first.map(|one| (seconds(one, clock), one.time, one.place)) else { return };
     for one in ended.iter_mut().filter(|one| is_of_agent(one) && one.ending != Ending::Stopped) {
         if seconds(one, clock) > stopped {
-            (one.time, one.place) = (None, one.place.min(place));
+            (one.time, one.place, one.is_late) = (time, one.place.min(place), true);
         }
     }
 }
@@ -191,7 +193,10 @@ fn order(ended: &mut [Ended<'_>], clock: Option<Clock>) {
     let ran_out = |one: &Ended| matches!(one.ending, Ending::OutOfMemory { .. });
     let is_told = clock.is_some() && ended.iter().all(|one| one.time.is_some());
     match is_told {
-        true => ended.sort_by(|a, b| seconds(a, clock).total_cmp(&seconds(b, clock))),
+        true => ended.sort_by(|a, b| {
+            let by_time = seconds(a, clock).total_cmp(&seconds(b, clock));
+            by_time.then((a.ending == Ending::Stopped).cmp(&(b.ending == Ending::Stopped)))
+        }),
         false => ended.sort_by_key(|one| (!ran_out(one), one.place, one.ending == Ending::Stopped)),
     }
 }
@@ -208,7 +213,8 @@ fn together(ended: Vec<Ended>, clock: Option<Clock>) -> Vec<End> {
     for one in ended {
         // Of a folded event only the line number is kept, so it cannot be cited.
         let is_cited = one.line == one.event.at.location.line;
-        let (time, seconds) = (one.time, told(one.time));
+        let is_told = !one.is_late;
+        let (time, seconds) = (one.time.filter(|_| is_told), told(one.time).filter(|_| is_told));
         let near = |other: &Option<f64>| seconds.zip(*other).is_none_or(|(this, that)| (this - that).abs() <= TOGETHER);
         match ends.iter().position(|(end, began, _)| end.ending == one.ending && near(began)) {
             Some(index) => {

@@ -173,7 +173,7 @@ impl<'k> JobConfig<'k> {
         knobs.filter(move |knob| !(is_known && knob.is_generic()))
     }
 
-    fn knobs_of<'n>(&self, framework: &'n str) -> impl Iterator<Item = &'k Knob> + use<'k, 'n> {
+    pub(crate) fn knobs_of<'n>(&self, framework: &'n str) -> impl Iterator<Item = &'k Knob> + use<'k, 'n> {
         self.knowledge.knobs.iter().filter(move |knob| *knob.framework == *framework)
     }
 

@@ -7,7 +7,7 @@
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_till1, take_until, take_while1};
 use nom::character::complete::{char, digit1, space0, space1, u32 as integer};
-use nom::combinator::{opt, recognize, rest, verify};
+use nom::combinator::{opt, peek, recognize, rest, verify};
 use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Parser};
 
@@ -270,15 +270,16 @@ fn marked_statement<'a>(code: &'a str, carets: &str) -> Option<&'a str> {
 fn exception(words: &str) -> IResult<&str, &str> {
     const ENDS: &[&str] =
         &["Error", "Exception", "Interrupt", "Exit", "Empty", "Fault", "Warning", "Timeout", "Expired"];
-    let class = take_while1(|c: char| c.is_alphanumeric() || "_.".contains(c));
-    // A class in a module is none of the words that end so: `triton.runtime.errors.OutOfResources`.
+    let class = || take_while1(|c: char| c.is_alphanumeric() || "_.".contains(c));
+    let named = verify(class(), |class: &str| ENDS.iter().any(|end| class.ends_with(end)));
+    // A class in a module has none of these endings: `triton.runtime.errors.OutOfResources: …`. `fire.Fire(main)` is a call.
     let is_in_module = |class: &str| {
         class.rsplit_once('.').is_some_and(|(_, name)| name.starts_with(|c: char| c.is_ascii_uppercase()))
     };
-    let class = verify(class, |class: &str| ENDS.iter().any(|end| class.ends_with(end)) || is_in_module(class));
+    let other = terminated(verify(class(), is_in_module), peek(tag(": ")));
     let inner = delimited(char('('), take_until(")"), char(')'));
     let end = alt((tag(":"), verify(rest, |rest: &str| rest.trim().is_empty())));
-    recognize((opt((char('E'), space1)), class, opt(inner), end)).parse(words)
+    recognize((opt((char('E'), space1)), alt((named, other)), opt(inner), end)).parse(words)
 }
 
 const EXAMPLES: &[Example] = &[

@@ -16,7 +16,7 @@ pub(super) fn edit(
     spelling: &str,
     setting: Option<Setting<'_>>,
     to: &Scalar,
-    role: Option<&str>,
+    roles: [Option<&str>; 2],
 ) -> Option<Edit> {
     if is_open(to) {
         return None;
@@ -28,7 +28,7 @@ pub(super) fn edit(
         return can_be_made(document, std::slice::from_ref(&edit)).then_some(edit);
     }
     let documents = launch.documents().iter().filter(|document| launch.takes(document, knob));
-    let mut edits = documents.map(|document| {
+    let mut edits = documents.filter_map(|document| {
         let given = match (document.format(), knob.target) {
             (Format::Shell, Target::Env) => Given::Env,
             (Format::Shell, Target::Yaml) => Given::Override,
@@ -36,12 +36,19 @@ pub(super) fn edit(
             _ => Given::Setting,
         };
         let (file, key) = (document.path().clone(), key_in(document, knob, spelling));
-        (document, Edit { file, key, to: to.clone(), given, command: None })
+        // Of several programs that a file starts, the one that has other options of the knob's framework.
+        let is_meant = |number: &usize| {
+            let mut own = document.entries().iter().filter(|entry| entry.command == Some(*number));
+            own.any(|entry| launch.knobs_of(&knob.framework).any(|known| known.knows(&entry.key)))
+        };
+        let is_yaml = document.format() == Format::Yaml && given == Given::Flag;
+        let command = (0..document.commands().len()).find(is_meant).filter(|_| is_yaml);
+        (!is_yaml || command.is_some()).then(|| (document, Edit { file, key, to: to.clone(), given, command }))
     });
     let is_possible = |(document, edit): &(&Document, Edit)| can_be_made(document, std::slice::from_ref(edit));
     let in_its_configuration = edits.find(is_possible);
     let of_launcher = || of_launcher(launch, knob, spelling, to).find(is_possible);
-    let of_part = || of_part(launch, knob, to, role).find(is_possible);
+    let of_part = || of_part(launch, knob, to, roles).find(is_possible);
     in_its_configuration.or_else(of_launcher).or_else(of_part).map(|(_, edit)| edit)
 }
 
@@ -51,7 +58,7 @@ fn of_part<'a>(
     launch: &'a JobConfig<'_>,
     knob: &'a Knob,
     to: &'a Scalar,
-    role: Option<&'a str>,
+    roles: [Option<&'a str>; 2],
 ) -> impl Iterator<Item = (&'a Document, Edit)> {
     let within = knob.names().find_map(|name| name.split_once(".*."));
     let documents = launch.documents().iter().filter(|document| document.format() == Format::Yaml);
@@ -60,11 +67,10 @@ fn of_part<'a>(
         let below = |entry: &'a Entry| entry.key.strip_prefix(above)?.strip_prefix('.')?.split('.').next();
         let parts: BTreeSet<&str> = document.entries().iter().filter_map(below).collect();
         // Compose numbers the containers of a service.
-        let is_failed = |part: &&&str| {
-            role.is_some_and(|role| role.trim_end_matches(|c: char| c.is_ascii_digit() || "-_".contains(c)) == **part)
-        };
-        let only = || parts.first().filter(|_| parts.len() == 1);
-        let part = parts.iter().find(is_failed).or_else(only)?;
+        let unnumbered = |role: &'a str| role.trim_end_matches(|c: char| c.is_ascii_digit() || "-_".contains(c));
+        let named =
+            roles.iter().copied().flatten().find_map(|role| parts.get(role).or_else(|| parts.get(unnumbered(role))));
+        let part = named.or_else(|| parts.first().filter(|_| parts.len() == 1))?;
         let (file, key) = (document.path().clone(), format!("{above}.{part}.{key}"));
         Some((document, Edit { file, key, to: to.clone(), given: Given::Setting, command: None }))
     })

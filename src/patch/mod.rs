@@ -349,9 +349,9 @@ impl<'a> Workbench<'a> {
         to: Option<&crate::model::Scalar>,
         partners: &[(&Knob, Partner)],
     ) -> Option<(Vec<Edit>, Option<String>)> {
-        let role = self.facts.text("container.service").or(self.facts.text("victims.role"));
+        let roles = [self.facts.text("victims.role"), self.facts.text("container.service")];
         let edit = |knob: &Knob, spelling: &str, to| {
-            edit::edit(self.launch, knob, spelling, self.launch.setting(knob), to, role)
+            edit::edit(self.launch, knob, spelling, self.launch.setting(knob), to, roles)
         };
         let own = |to| Some(vec![edit(knob, spelling, to)?]);
         let mut edits = to.and_then(|to| own(to).or_else(|| section::edits(self.launch, knob, to)))?;

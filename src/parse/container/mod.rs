@@ -124,8 +124,12 @@ fn oom_killed(record: &Record) -> Option<Event> {
             || before.ends_with(['[', '(', '{', ','])
             || (words.starts_with("OOMKilled\"") && before.ends_with(['{', ',', '"']));
         // `{reason="OOMKilled"}` selects a series of Prometheus.
-        let selects = before.trim_end_matches(['"', '\\']).ends_with('=')
-            && words[KILLED.len()..].trim_start_matches(['"', '\\']).starts_with(['}', ',']);
+        let behind = words[KILLED.len()..].trim_start_matches(['"', '\\']);
+        let in_braces = before.rfind('{') > before.rfind('}') && before.ends_with('"');
+        let selects = in_braces
+            && before.trim_end_matches(['"', '\\']).ends_with('=')
+            && behind.starts_with(['}', ','])
+            && !behind.contains("} 1");
         // A quotation that goes on after the word only mentions it.
         let quoted = before.ends_with(['"', '\'']);
         stands && !selects && (!quoted || words[KILLED.len()..].starts_with(['"', '\'', '\\']))

@@ -350,8 +350,13 @@ fn is_heard(event: &Event, record: &Record) -> bool {
     let Some(at) = record.text().find(&event.at.text) else { return false };
     let before = &record.text()[..at];
     let before = before.rsplit_once('\n').map_or(before, |(_, line)| line);
+    // The cited words may be the whole line: then the users' words begin before those that prove anything.
+    let text = event.at.text.to_ascii_lowercase();
+    let proof = ["memory", "kill"].iter().filter_map(|word| text.find(word)).min();
+    let is_before_proof =
+        |words: &str| event.at.text.find(words).zip(proof).is_some_and(|(heard, proof)| heard < proof);
     let heard = &Inputs::shipped().text.heard;
-    heard.iter().any(|words| before.contains(words.as_str()) || event.at.text.contains(words.as_str()))
+    heard.iter().any(|words| before.contains(words.as_str()) || is_before_proof(words))
 }
 
 impl LineSink for Extractor<'_> {
