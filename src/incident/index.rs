@@ -59,10 +59,10 @@ impl Index {
                     let input = index.input(path);
                     input.last_end = input.last_end.max(Some(line));
                     input.failure = earlier(input.failure, line);
-                    if failure.name == OtherFailureName::NcclTimeout {
-                        if let Some(rank) = event.origin.rank {
-                            input.timeouts.entry(rank).or_insert(line);
-                        }
+                    if failure.name == OtherFailureName::NcclTimeout
+                        && let Some(rank) = event.origin.rank
+                    {
+                        input.timeouts.entry(rank).or_insert(line);
                     }
                     if failure.name == OtherFailureName::DeviceAssert {
                         input.assertion.get_or_insert(number);
