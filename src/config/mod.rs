@@ -302,13 +302,10 @@ impl Document {
 
     /// The edit that replaces the word of `entry` by `value`, if both are plain words.
     fn replaced(&self, entry: &Entry, value: &Value) -> Option<Edit> {
-        let is_plain = |word: &str| {
-            !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-+/%".contains(&byte))
-        };
         let word = value.to_string();
         let is_there =
             self.text.get(entry.span.clone()).map(Value::of_word) == Some(Value::of_word(&entry.value.to_string()));
-        (is_there && is_plain(&word)).then(|| Edit::replace(entry.span.clone(), word))
+        (is_there && is_plain_word(&word)).then(|| Edit::replace(entry.span.clone(), word))
     }
 
     /// The edit that adds the option `key` behind the last one of a command that a YAML file starts: to its list, in the style of the last
@@ -323,8 +320,9 @@ impl Document {
             Value::Bool(true) => vec![format!("{dashes}{key}")],
             value => vec![format!("{dashes}{key}"), value.to_string()],
         };
-        let is_plain =
-            |word: &String| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-+/%".contains(&byte));
+        if !words.iter().all(|word| is_plain_word(word)) {
+            return None;
+        }
         let quote = self.text.get(span.end..)?.chars().next().filter(|letter| matches!(letter, '"' | '\''));
         let at = span.end + usize::from(quote.is_some());
         let rest = self.text.get(at..)?.trim_start();
@@ -346,11 +344,11 @@ impl Document {
                 let items = if before.contains('=') { vec![words.join("=")] } else { words.clone() };
                 let with = items.iter().map(|word| format!("\n{indent}- {}", item(word))).collect::<String>();
                 let end = self.text.get(at..)?.find('\n').map_or(self.text.len(), |length| at + length);
-                return words.iter().all(is_plain).then(|| Edit::insert(end, with));
+                return Some(Edit::insert(end, with));
             }
             _ => format!(" {}", words.join(" ")),
         };
-        words.iter().all(is_plain).then(|| Edit::insert(at, with))
+        Some(Edit::insert(at, with))
     }
 
     fn is_script(&self) -> bool {
@@ -380,6 +378,11 @@ impl Document {
         let show = |entry: &'a Entry| (entry.kind, entry.key.as_str(), entry.command, entry.at.text.as_str());
         self.entries.iter().filter(is_other).map(show)
     }
+}
+
+/// Whether a word needs no quotes in any of the places that edits write to.
+fn is_plain_word(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-+/%".contains(&byte))
 }
 
 fn parse(format: Format, text: &str) -> Result<Parsed, Remark> {

@@ -168,7 +168,7 @@ fn holders(facts: &mut Facts, incident: &Incident) {
     }
     facts.say("consumers.own", Value::Number(held_by(incident, |of_job| of_job)));
     facts.say("consumers.alike", number(alike(incident)));
-    let of_launcher = incident.consumers.iter().filter(|consumer| consumer.role.as_deref() == Some(Consumer::RANK));
+    let of_launcher = incident.consumers.iter().filter(|consumer| consumer.is_rank());
     facts.say("consumers.ranks", Value::Number(of_launcher.map(|rank| rank.bytes.0 as f64).sum()));
     let roles = incident.consumers.iter().filter_map(|consumer| consumer.role.as_deref()).map(text).collect();
     facts.say("consumers.roles", Value::List(roles));
@@ -191,7 +191,7 @@ fn held_by(incident: &Incident, wanted: fn(bool) -> bool) -> f64 {
     let of_ray = killed.is_some_and(Consumer::is_worker_of_ray);
     let on_device = incident.kind == Kind::GpuOom;
     let of_job = |other: &Consumer| {
-        other.role.as_deref().is_some_and(|role| role != Consumer::RANK) && (on_device || other.role.as_ref() == name)
+        other.role.is_some() && !other.is_rank() && (on_device || other.role.as_ref() == name)
             || of_ray && other.is_worker_of_ray()
     };
     let own = own_under_another_pid(incident);

@@ -166,10 +166,14 @@ impl Case {
         case
     }
 
+    /// Whether signs of progress follow `event`.
+    fn went_on(&self, event: &Event) -> bool {
+        self.index.progress(&event.at.location) > event.context.progress
+    }
+
     /// Whether the job went on after `event` until it said that it was done.
     fn survived(&self, event: &Event) -> bool {
-        let here = &event.at.location;
-        self.index.progress(here) > event.context.progress && self.index.finished_after(here)
+        self.went_on(event) && self.index.finished_after(&event.at.location)
     }
 
     /// The tracebacks, each as event and frames.

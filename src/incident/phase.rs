@@ -287,19 +287,15 @@ fn of_remote(events: &[&Event], knowledge: &Knowledge) -> Option<FoundPhase> {
 fn last_mark<'a>(case: &'a Case, group: &Group, events: &[&'a Event]) -> Option<&'a PhaseMark> {
     let own = events.iter().find_map(|event| event.context.own.as_ref().or(event.context.any.as_ref()));
     let at_the_end = case.endings.iter().rev().find_map(|(_, ending)| ending.any.as_ref());
+    let is_over =
+        |event: &Event, mark: &PhaseMark| event.at.location.is_before(&mark.at.location) && case.went_on(event);
     match group.kind {
         Kind::HostOomCgroup | Kind::HostOomKernel | Kind::HostOomUserspace => at_the_end.or(own),
         // Others than the process that died tell it, sooner or later.
         Kind::HostOomRay | Kind::SigkillUnattributed => own.or(at_the_end),
         // What the job did after it went on, it did in spite of the failure.
-        _ => own.or_else(|| at_the_end.filter(|mark| !events.iter().any(|event| went_on_before(case, event, mark)))),
+        _ => own.or_else(|| at_the_end.filter(|mark| !events.iter().any(|event| is_over(event, mark)))),
     }
-}
-
-/// Whether signs of progress follow `event`, and `mark` too.
-fn went_on_before(case: &Case, event: &Event, mark: &PhaseMark) -> bool {
-    let here = &event.at.location;
-    here.is_before(&mark.at.location) && case.index.progress(here) > event.context.progress
 }
 
 fn of_mark(mark: &PhaseMark) -> FoundPhase {

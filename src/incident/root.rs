@@ -50,8 +50,7 @@ pub(super) fn groups(case: &Case, knowledge: &Knowledge) -> Vec<Group> {
 fn add(case: &Case, index: usize, groups: &mut Vec<Group>, knowledge: &Knowledge) {
     let event = &case.events[index];
     let What::Shortage(shortage) = &event.what else { return };
-    let has_size = event.figures.iter().any(|figure| figure.name == FigureName::Requested);
-    let follows = shortage.kind == Kind::GpuOom && !has_size && follows_assertion(case, event);
+    let follows = shortage.kind == Kind::GpuOom && !says_size(event) && follows_assertion(case, event);
     if shortage.severity == Severity::Pressure || follows {
         return;
     }
@@ -61,6 +60,11 @@ fn add(case: &Case, index: usize, groups: &mut Vec<Group>, knowledge: &Knowledge
         Some(group) => group.events.push(index),
         None => groups.push(Group { kind, recovered, events: vec![index] }),
     }
+}
+
+/// Whether `event` says how much was asked for.
+fn says_size(event: &Event) -> bool {
+    event.figures.iter().any(|figure| figure.name == FigureName::Requested)
 }
 
 /// Whether an assertion in a kernel failed before `event`, in the same process as far as is known and with no progress between: every later
@@ -138,14 +142,8 @@ fn refused_last(case: &Case) -> Option<Group> {
         last.is_some_and(|last| last.location.line <= here.line) && case.index.progress(here) == 0
     };
     case.events.iter().enumerate().rev().find_map(|(index, event)| match &event.what {
-        What::Shortage(shortage) => {
-            let is_refused = event.figures.iter().any(|figure| figure.name == FigureName::Requested);
-            (shortage.severity == Severity::Pressure && is_refused && is_last(event)).then(|| Group {
-                kind: shortage.kind,
-                recovered: false,
-                events: vec![index],
-            })
-        }
+        What::Shortage(shortage) => (shortage.severity == Severity::Pressure && says_size(event) && is_last(event))
+            .then(|| Group { kind: shortage.kind, recovered: false, events: vec![index] }),
         _ => None,
     })
 }

@@ -46,9 +46,10 @@ pub(super) fn of(case: &Case, groups: &[Group]) -> Vec<End> {
                 Some(last) if last.line == line && last.is_of_line(event) => ended.len() - 1,
                 _ => ended.len(),
             });
+            let new = Ended { process, ending, event, line, time, place, is_late: false };
             match ended.get_mut(index) {
-                Some(one) => one.learn(Ended { process, ending, event, line, time, place, is_late: false }),
-                None => ended.push(Ended { process, ending, event, line, time, place, is_late: false }),
+                Some(one) => one.learn(new),
+                None => ended.push(new),
             }
         }
     }
@@ -62,7 +63,7 @@ pub(super) fn of(case: &Case, groups: &[Group]) -> Vec<End> {
         let is_it = |(ending, other): &&(Ending, Victim)| {
             *ending == one.ending && other.device == one.process.device && (other.rank.is_some() || other.pid.is_some())
         };
-        is_device_only(&one.process) && one.process.device.is_some() && known.iter().filter(is_it).count() == 1
+        is_device_only(&one.process) && known.iter().filter(is_it).count() == 1
     };
     ended.retain(|one| !is_repeated(one));
     // A launcher names by pid the processes that themselves printed rank or device and why they ended.
@@ -213,8 +214,8 @@ fn together(ended: Vec<Ended>, clock: Option<Clock>) -> Vec<End> {
     for one in ended {
         // Of a folded event only the line number is kept, so it cannot be cited.
         let is_cited = one.line == one.event.at.location.line;
-        let is_told = !one.is_late;
-        let (time, seconds) = (one.time.filter(|_| is_told), told(one.time).filter(|_| is_told));
+        let time = one.time.filter(|_| !one.is_late);
+        let seconds = told(time);
         let near = |other: &Option<f64>| seconds.zip(*other).is_none_or(|(this, that)| (this - that).abs() <= TOGETHER);
         match ends.iter().position(|(end, began, _)| end.ending == one.ending && near(began)) {
             Some(index) => {

@@ -248,6 +248,11 @@ impl Consumer {
     /// The role of a process of which nothing is known but that the job's launcher reports its end.
     pub const RANK: &'static str = "a rank of this job";
 
+    /// Whether nothing is known of it but that the job's launcher reports its end.
+    pub fn is_rank(&self) -> bool {
+        self.role.as_deref() == Some(Self::RANK)
+    }
+
     /// Whether it has the title that Ray gives to the processes it starts for a job.
     pub fn is_worker_of_ray(&self) -> bool {
         self.role.as_deref().and_then(ray_title).is_some()
