@@ -303,7 +303,8 @@ fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> R
     }
     knowledge.complete()?;
     let printed = reading.take_printed();
-    let launch = JobConfig::new(knowledge, &job, reading.files, printed);
+    let failed = found.first().and_then(FoundIncident::container);
+    let launch = JobConfig::new(knowledge, &job, reading.files, printed).in_container(failed);
     let job = launch.complete(job);
     let read = Surroundings { job: &job, inputs: &reading.summaries, snapshots: &snapshots };
     let explain = |found| explain(found, read, &launch, knowledge, options);
@@ -378,7 +379,8 @@ pub fn examine_inputs(inputs: Vec<Input<'static>>, options: &Options) -> Result<
     let outcome = incident::build(std::mem::take(&mut reading.reads), &knowledge);
     knowledge.complete()?;
     let printed = reading.take_printed();
-    let launch = JobConfig::new(&knowledge, &outcome.job, reading.files, printed);
+    let failed = outcome.found.first().and_then(FoundIncident::container);
+    let launch = JobConfig::new(&knowledge, &outcome.job, reading.files, printed).in_container(failed);
     let job = launch.complete(outcome.job);
     let root = outcome.found.into_iter().next();
     let read = Surroundings { job: &job, inputs: &reading.summaries, snapshots: &snapshots };

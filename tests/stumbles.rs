@@ -196,3 +196,24 @@ fn an_option_that_a_container_lacks_is_added_to_its_list() -> Outcome {
     }
     Ok(())
 }
+
+#[test]
+fn of_several_containers_the_one_that_was_killed_is_changed() -> Outcome {
+    let described = "Containers:\n  metrics:\n    Image:          prom/pushgateway:v1.8.0\n    Last State:     Terminated\n      Reason:       OOMKilled\n      Exit Code:    137\n    Limits:\n      memory:  128Mi\n  vllm:\n    State:          Running\n    Limits:\n      memory:          64Gi\nConditions:\n";
+    let deployment = "kind: Deployment\nspec:\n  template:\n    spec:\n      containers:\n        - name: metrics\n          image: prom/pushgateway:v1.8.0\n          resources:\n            limits: {memory: 128Mi}\n        - name: vllm\n          image: vllm/vllm-openai:v0.10.2\n          command: [vllm, serve, /models/llama-70b, --swap-space=16]\n          resources:\n            limits: {memory: 64Gi, nvidia.com/gpu: \"4\"}\n";
+    let sidecar = report(&[("describe.txt", described), ("deploy.yaml", deployment)])?;
+    assert_eq!(sidecar.incidents[0].victim.role.as_deref(), Some("metrics"));
+    assert_eq!(changed(&sidecar).first().map(String::as_str), Some("limits: {memory: 128Mi}"));
+    // What the server is started with does not reach the container beside it.
+    assert!(patches(&sidecar).iter().all(|patch| patch.target == "system"), "{:?}", patches(&sidecar));
+    let moved = described
+        .replace("metrics:", "aside:")
+        .replace("vllm:", "metrics:")
+        .replace("aside:", "vllm:")
+        .replace("128Mi", "64Gi");
+    let server = report(&[("describe.txt", &moved), ("deploy.yaml", deployment)])?;
+    let of_limit = patches(&server).into_iter().find(|patch| patch.knob == "resources.limits.memory");
+    assert_eq!(of_limit.and_then(|patch| patch.from.as_deref()), Some("64Gi"));
+    assert_eq!(server.job.framework_version.as_deref(), Some("0.10.2"));
+    Ok(())
+}

@@ -38,8 +38,9 @@ pub(crate) use watched::{LAUNCHER, speaks as is_watched};
 use crate::hexadecimal::hexadecimal;
 use crate::knowledge::Knowledge;
 use crate::model::{
-    Citation, Clock, End, Event, Exit, Fact, Fingerprint, Frame, Incident, Job, Kind, LineContext, LineNumber, Memory,
-    OtherFailure, Phase, PhaseFinding, Role, Seen, Stamps, TimelinePoint, Timestamp, Victim, What,
+    CONTAINER_NAME, Citation, Clock, End, Event, Exit, Fact, FactValue, Fingerprint, Frame, Incident, Job, Kind,
+    LineContext, LineNumber, Memory, OtherFailure, Phase, PhaseFinding, Role, Seen, Stamps, TimelinePoint, Timestamp,
+    Victim, What,
 };
 use crate::parse::Findings;
 
@@ -78,6 +79,17 @@ pub struct FoundIncident {
     pub facts: Vec<Fact>,
     /// The time stamps around it.
     pub stamps: Stamps,
+}
+
+impl FoundIncident {
+    /// The name of the container that failed, as the logs state it.
+    pub fn container(&self) -> Option<&str> {
+        let fact = self.facts.iter().find(|fact| fact.key == CONTAINER_NAME);
+        fact.and_then(|fact| match &fact.value {
+            FactValue::Text(name) => Some(&**name),
+            FactValue::Number(_) => None,
+        })
+    }
 }
 
 /// What happened to a job.

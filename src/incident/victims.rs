@@ -8,7 +8,8 @@ use super::log_path::node_and_path;
 use super::named_rank::NamedRanks;
 use super::root::Group;
 use crate::model::{
-    Consumer, DEVICE_IN_USE, Death, Event, Exit, FactValue, Kind, PROCESS_IN_USE, RANK_IN_USE, Victim, What,
+    CONTAINER_NAME, Consumer, DEVICE_IN_USE, Death, Event, Exit, FactValue, Kind, PROCESS_IN_USE, RANK_IN_USE, Victim,
+    What,
 };
 
 /// Most consumers; the largest are kept.
@@ -24,7 +25,13 @@ pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim,
     // A process killed from outside does not print the message itself.
     let speaks = matches!(group.kind, Kind::GpuOom | Kind::HostAllocFailure);
     let ranks = if speaks { NamedRanks::of(case.events.iter()) } else { NamedRanks::default() };
-    for event in group.events.iter().map(|index| &case.events[*index]) {
+    let events = || group.events.iter().map(|index| &case.events[*index]);
+    // Whoever knows a process tells more than who knows its container.
+    let knows_process = events().any(|event| event.processes().iter().any(|victim| victim.pid.is_some()));
+    for event in events() {
+        if knows_process && event.facts.iter().any(|fact| fact.key == CONTAINER_NAME) {
+            continue;
+        }
         let stack = case.stack_of(event).map(|(stack, _)| stack.origin.process());
         for victim in named(event) {
             let victim = Victim { rank: victim.rank.or_else(|| ranks.of_event(event)), ..victim };

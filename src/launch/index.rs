@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::container::Container;
 use crate::config::{Document, Entry, EntryKind, Format};
 use crate::knowledge::{Knob, Target, is_end, is_named, last_step};
 
@@ -27,6 +28,8 @@ pub(super) struct SettingIndex {
     places: HashMap<String, Vec<(usize, usize)>>,
     /// For each document, the command with the most settings, which is taken to be the job.
     main: Vec<Option<usize>>,
+    /// For each document, the container that counts, if it describes several.
+    container: Vec<Option<Container>>,
 }
 
 /// A setting's name as a dialect spells it.
@@ -69,25 +72,40 @@ impl SettingIndex {
                 places.entry(end_of(key)).or_default().push((document, entry));
             }
         }
-        SettingIndex { places, main: documents.iter().map(Document::main_command).collect() }
+        let container = documents.iter().map(|document| Container::of(document, None)).collect();
+        SettingIndex { places, main: documents.iter().map(Document::main_command).collect(), container }
+    }
+
+    /// Lets the settings of the container called `failed` count.
+    pub fn enter(&mut self, documents: &[Document], failed: Option<&str>) {
+        self.container = documents.iter().map(|document| Container::of(document, failed)).collect();
+    }
+
+    /// Whether a container has failed that does not run the main command of its file.
+    pub fn is_sidecar(&self, documents: &[Document]) -> bool {
+        let mut containers = self.container.iter().zip(documents);
+        containers.any(|(container, document)| {
+            container.as_ref().is_some_and(|container| container.has_failed && !container.runs_job(document))
+        })
     }
 
     /// The setting of `knob` in the first document that sets it: the entry that is effective there.
     pub fn setting<'d>(&self, documents: &'d [Document], knob: &Knob) -> Option<Setting<'d>> {
-        let mut settings: Vec<(usize, bool, Setting<'d>)> = Vec::new();
+        let mut settings: Vec<((usize, bool, bool), Setting<'d>)> = Vec::new();
         for place in knob.names().filter_map(|name| self.places.get(&last_step(name))).flatten() {
             let document = documents.get(place.0)?;
             let entry = document.entries().get(place.1)?;
             let is_part = || document.format() == Format::Yaml && knob.ends_in(&entry.key);
             let is_named = knob.knows(without_file(&entry.key));
             if suits(knob.target, entry.kind) && (is_named || is_part()) {
-                settings.push((place.0, !is_named, Setting { document, entry }));
+                let container = self.container.get(place.0).and_then(Option::as_ref);
+                let is_of_other = container.is_some_and(|container| container.excludes(&entry.key));
+                settings.push(((place.0, is_of_other, !is_named), Setting { document, entry }));
             }
         }
         // Whole names take precedence over partial ones, and later entries over earlier ones in the same document.
-        let rank = |&(document, is_part, _): &(usize, bool, _)| (document, is_part);
-        let best = settings.iter().map(rank).min()?;
-        let (_, _, Setting { document, entry }) = settings.into_iter().rfind(|setting| rank(setting) == best)?;
+        let best = settings.iter().map(|(rank, _)| *rank).min()?;
+        let (_, Setting { document, entry }) = settings.into_iter().rfind(|(rank, _)| *rank == best)?;
         let counts = document.get(&entry.key).filter(|counted| suits(knob.target, counted.kind));
         Some(Setting { document, entry: counts.unwrap_or(entry) })
     }

@@ -3,6 +3,7 @@
 //! In go the configurations that the user passed and those that the job printed, and the knobs of `rules/knobs/`. Out
 //! come the framework, the setting of each knob, and facts for rules: what is set, and the defaults of what is not.
 
+mod container;
 mod dialect;
 mod digest;
 mod facts;
@@ -16,7 +17,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::config::{Document, Entry, EntryKind, Format};
+use crate::config::{Document, Entry, EntryKind, Format, Value};
 use crate::facts::Facts;
 use crate::knowledge::{Framework, Knob, Knowledge, Target, newest_version_with};
 use crate::model::Job;
@@ -97,9 +98,20 @@ impl<'k> JobConfig<'k> {
         launch
     }
 
+    /// This configuration as that of the container called `failed`, if a file describes several.
+    pub fn in_container(mut self, failed: Option<&str>) -> JobConfig<'k> {
+        self.index.enter(&self.documents, failed);
+        self
+    }
+
+    /// Whether what failed is a container beside the one that runs the job, as configuration and logs say.
+    pub fn is_sidecar(&self) -> bool {
+        self.index.is_sidecar(&self.documents)
+    }
+
     fn find_version(&self, job: &Job) -> Option<Arc<str>> {
         let framework = self.framework?;
-        self.stated_version(job).map(Arc::from).or_else(|| {
+        self.stated_version(job).or_else(|| self.image_version(framework)).map(Arc::from).or_else(|| {
             let keys = self.documents.iter().flat_map(Document::entries).map(|entry| &*entry.key);
             newest_version_with(self.knobs_of(&framework.name), keys)
         })
@@ -114,7 +126,8 @@ impl<'k> JobConfig<'k> {
     pub fn complete(&self, job: Job) -> Job {
         let mut said = Facts::default();
         self.configure(&mut said);
-        let stated = self.stated_version(&job).map(str::to_owned);
+        let of_image = || self.image_version(self.framework?);
+        let stated = self.stated_version(&job).or_else(of_image).map(str::to_owned);
         Job {
             framework: self.framework().map(str::to_owned).or(job.framework),
             framework_version_at_most: self.version.as_deref().filter(|_| stated.is_none()).map(str::to_owned),
@@ -129,6 +142,25 @@ impl<'k> JobConfig<'k> {
     /// The version that the logs state, if it is that of the framework and not of one beneath it.
     fn stated_version<'j>(&self, job: &'j Job) -> Option<&'j str> {
         job.framework_version.as_deref().filter(|_| job.framework.as_deref() == self.framework())
+    }
+
+    /// The version that the tag of the framework's own container image names: `vllm/vllm-openai:v0.10.2`.
+    fn image_version(&self, framework: &Framework) -> Option<&str> {
+        let named = |entry: &'_ Entry| entry.key == "image" || entry.key.ends_with(".image");
+        let images = self.documents.iter().flat_map(|document| {
+            let set = document.entries().iter().filter(|entry| named(entry)).filter_map(|entry| match &entry.value {
+                Value::Text(image) => Some(&**image),
+                _ => None,
+            });
+            set.chain(document.commands().iter().flat_map(|command| command.operands.iter().map(String::as_str)))
+        });
+        images.into_iter().find_map(|image| {
+            let (name, tag) = image.rsplit_once(':')?;
+            let is_own = framework.launched_by.iter().any(|words| name.contains(words.as_str()));
+            let tag = tag.strip_prefix('v').unwrap_or(tag);
+            let version = &tag[..tag.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(tag.len())];
+            Some(version.trim_end_matches('.')).filter(|version| is_own && version.contains('.'))
+        })
     }
 
     /// The version that decides names and defaults of `knob`, if it is known.

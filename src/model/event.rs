@@ -291,6 +291,8 @@ pub struct Fact {
 
 /// Name of the fact that says which device a job computes on.
 pub const DEVICE_IN_USE: &str = "device.in_use";
+/// The fact of a message that names the container it is about.
+pub const CONTAINER_NAME: &str = "container.name";
 
 /// Name of the fact that holds the process id which a runtime printed of itself.
 pub const PROCESS_IN_USE: &str = "process.in_use";

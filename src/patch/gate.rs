@@ -46,6 +46,8 @@ pub(super) enum Refusal {
     AlreadySo,
     /// The rule of the same cause advises against it.
     NotAdvised,
+    /// The job's own settings do not reach the container that failed beside it.
+    Sidecar,
     /// It takes more of the memory that ran out.
     FillsWhatRanOut,
     /// It takes more memory than a device or a host has.
@@ -71,6 +73,9 @@ pub(super) fn pass(bench: &Workbench<'_>, change: &Change<'_>, against: &[&NotAd
     }
     if is_elsewhere(change.turn, bench.sure_phase()) {
         return Err(Refusal::Elsewhere);
+    }
+    if bench.launch.is_sidecar() && *change.knob.framework != *"system" {
+        return Err(Refusal::Sidecar);
     }
     if is_already_so(bench, change) {
         return Err(Refusal::AlreadySo);

@@ -13,8 +13,9 @@ use nom::{IResult, Parser};
 
 use super::text::{self, Size};
 use super::{Example, Follow, Grammar, Joint, Line, Record, signals, statement};
-use crate::model::{Bytes, Event, Exit, FigureName, Kind, Victim};
+use crate::model::{Bytes, CONTAINER_NAME, Event, Exit, Figure, FigureName, Kind, Victim};
 
+mod described;
 mod eviction;
 mod examples;
 
@@ -52,6 +53,7 @@ impl Grammar for Container {
             "\"ExitCode\":",
             "xitCode\":",
             "exitCode: ",
+            "Containers:",
         ]
     }
 
@@ -59,8 +61,15 @@ impl Grammar for Container {
         true
     }
 
-    /// Joins the rest of the block that `kubectl describe` prints about a container.
+    /// Joins the rest of what `kubectl` prints about a container, or about all of a pod.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
+        let first = text::line(record.text());
+        if described::is_heading(first) {
+            return described::follows(next);
+        }
+        if is_status_reason(first) {
+            return status_follows(record, next);
+        }
         const LABELS: [&str; 11] = [
             "Exit Code:",
             "Signal:",
@@ -74,7 +83,7 @@ impl Grammar for Container {
             "memory:",
             "nvidia.com/gpu:",
         ];
-        if !text::line(record.text()).trim_start().starts_with("Reason:") {
+        if !first.trim_start().starts_with("Reason:") {
             return Follow::End;
         }
         let next = next.body().trim();
@@ -87,6 +96,9 @@ impl Grammar for Container {
     }
 
     fn parse(&self, record: &Record) -> Vec<Event> {
+        if described::is_heading(text::line(record.text())) {
+            return described::events(record);
+        }
         let event = eviction::event(record)
             .or_else(|| system(record))
             .or_else(|| runtime(record))
@@ -147,17 +159,48 @@ fn oom_killed(record: &Record) -> Option<Event> {
         event.facts.push(record.fact("container.oom_killed", value));
         return Some(event);
     }
-    let mut event = killed(record, line, None);
+    let name = record.text().lines().find_map(status_name);
+    let mut event = killed(record, line, name);
+    event.facts.extend(name.map(|name| record.fact(CONTAINER_NAME, name)));
     event.evidence = record
         .cites(text)
         .into_iter()
         .filter(|cite| cite.text.contains("Exit Code:") || cite.text.contains("memory:"))
         .collect();
-    let limit = text::after(text, "Limits:").and_then(|limits| text::after(limits, "memory:"));
-    event
-        .figures
-        .extend(limit.and_then(|rest| record.figure(FigureName::MemcgLimit, quantity(rest.trim_start()).ok()?.1)));
+    event.figures.extend(limit(record, text));
     Some(event)
+}
+
+/// The memory limit of a container that `kubectl describe` prints in `block`.
+fn limit(record: &Record, block: &str) -> Option<Figure> {
+    let amount = text::after(text::after(block, "Limits:")?, "memory:")?;
+    record.figure(FigureName::MemcgLimit, quantity(amount.trim_start()).ok()?.1)
+}
+
+/// `reason: OOMKilled` of a container's status as YAML or JSON.
+fn is_status_reason(line: &str) -> bool {
+    let reason = line.trim().trim_start_matches('"').strip_prefix("reason");
+    reason.is_some_and(|reason| reason.trim_matches(['"', ':', ' ', ',']) == KILLED)
+}
+
+/// Joins the rest of a container's status, whose keys are sorted, up to the container's name.
+fn status_follows(record: &Record, next: &Line<'_>) -> Follow {
+    const KEYS: [&str; 5] = ["startedAt", "finishedAt", "signal", "message", "name"];
+    let is_brace = |line: &str| matches!(line, "}" | "},");
+    let line = next.body().trim();
+    let key = line.trim_start_matches('"');
+    match status_name(record.last_line()).is_none()
+        && (is_brace(line) || KEYS.iter().any(|known| key.starts_with(known)))
+    {
+        true => Follow::Join(Joint::Line),
+        false => Follow::End,
+    }
+}
+
+/// `name: trainer`, `"name": "trainer",`
+fn status_name(line: &str) -> Option<&str> {
+    let value = line.trim().trim_start_matches('"').strip_prefix("name")?.trim_start_matches('"').strip_prefix(':')?;
+    Some(value.trim_matches(['"', ' ', ','])).filter(|name| !name.is_empty())
 }
 
 /// `trainer-0   0/1   OOMKilled   3 (2m ago)   12m`
@@ -254,11 +297,14 @@ fn status_in_brackets(words: &str) -> IResult<&str, (&str, i32)> {
 
 /// `Exit Code: 137`, `"exitCode": 137,`: the end of a container, without a word about memory.
 fn exit_code(record: &Record) -> Option<Event> {
-    let text = record.text();
-    let line = text.lines().map(str::trim_start).find(|line| labelled_status(line).is_ok())?;
-    let (_, (_, status)) = labelled_status(line).ok()?;
-    // A running container has the status 0 too.
-    (status != 0).then(|| statement::death(record, PRODUCER, line, Exit::from_status(status), Victim::default()))
+    let (line, status) = exit_code_line(record.text())?;
+    Some(statement::death(record, PRODUCER, line, Exit::from_status(status), Victim::default()))
+}
+
+/// The first line that states a status other than 0, which a running container has too.
+fn exit_code_line(text: &str) -> Option<(&str, i32)> {
+    let status = |line| labelled_status(line).ok().map(|(_, (_, status))| status);
+    text.lines().map(str::trim_start).find_map(|line| Some((line, status(line).filter(|status| *status != 0)?)))
 }
 
 fn labelled_status(line: &str) -> IResult<&str, (&str, i32)> {
