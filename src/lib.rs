@@ -123,7 +123,7 @@ use knowledge::{Knowledge, KnowledgeError};
 use launch::{JobConfig, Prediction};
 use model::{Call, Collapse, Diagnosis, Frame, Incident, InputSummary, Job, Report, Snapshot};
 use parse::{GRAMMARS, Grammars};
-use patch::{Remedies, Workbench};
+use patch::{Advice, Remedies, Workbench};
 use reading::Reading;
 use signals::Signals;
 use source::{Input, SourceError};
@@ -421,8 +421,21 @@ fn explain(
     let (kind, phase, phase_confidence) = (incident.kind, incident.phase.name, incident.phase.confidence);
     let facts = &facts;
     let decided = OnceCell::new();
-    let workbench =
-        Workbench { knowledge, launch, facts, evaluator, decided, prediction, kind, phase, phase_confidence, language };
+    let said = found.messages.iter().chain(&found.around).map(|cite| &*cite.text);
+    let advice = Advice::of(said, &knowledge.advice);
+    let workbench = Workbench {
+        knowledge,
+        launch,
+        facts,
+        evaluator,
+        decided,
+        advice,
+        prediction,
+        kind,
+        phase,
+        phase_confidence,
+        language,
+    };
     let with_patches = |Concluded { diagnosis, rule, is_guess }: Concluded<'_>| {
         let Remedies { patches, set, not_advised } = workbench.remedies(rule);
         let patches = diagnosis::best_first(patches, kind, phase, &diagnosis.cause, experience);

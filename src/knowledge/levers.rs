@@ -9,7 +9,26 @@ use super::language::Words;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LeverFile {
+    #[serde(default)]
+    pub advice: AdviceWords,
     pub lever: Vec<Lever>,
+}
+
+/// Beginnings of words, in lower case, with which programs advise their users to turn an option.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdviceWords {
+    /// Of advice to turn it to less.
+    pub lower: Vec<Box<str>>,
+    /// Of advice to turn it to more.
+    pub raise: Vec<Box<str>>,
+}
+
+impl AdviceWords {
+    /// The words of both directions.
+    pub fn all(&self) -> impl Iterator<Item = &str> {
+        self.lower.iter().chain(&self.raise).map(|word| &**word)
+    }
 }
 
 /// A word of the vocabulary of levers.

@@ -58,7 +58,7 @@ pub use knobs::{
 };
 pub use language::{Language, Words};
 pub use launchers::{Launcher, Launchers, Programs, Starts, is_among};
-pub use levers::Lever;
+pub use levers::{AdviceWords, Lever};
 pub use libraries::{Libraries, below_installation, in_installation, installed};
 pub use messages::{Message, MessageFile, Piece, Said, SlotName, SlotType, StatedExit, Template, VictimPart, Who};
 #[cfg(test)]
@@ -157,6 +157,8 @@ pub struct Knowledge {
     pub knobs: Part<Vec<Knob>>,
     /// The levers that knobs turn.
     pub levers: Part<Vec<Lever>>,
+    /// Words with which programs advise to turn an option.
+    pub advice: Part<AdviceWords>,
     /// The facts of a configuration that conditions may use.
     pub facts: Part<Vec<Fact>>,
     /// How frameworks read their launch settings.
@@ -199,6 +201,7 @@ impl Knowledge {
                 Ok(read::knobs(&File::shipped())?.into_iter().flat_map(|(_, knobs)| knobs).collect())
             }),
             levers: Part::later(|| read::levers(&File::shipped())),
+            advice: Part::later(|| read::advice(&File::shipped())),
             facts: Part::later(|| read::facts(&File::shipped())),
             dialects: Part::later(|| read::dialects(&File::shipped())),
             frameworks: frameworks.framework,
@@ -262,6 +265,7 @@ impl Knowledge {
             causes: read::causes(files)?.into(),
             knobs: knobs.into(),
             levers: levers.into(),
+            advice: read::advice(files)?.into(),
             facts: facts.into(),
             dialects: read::dialects(files)?.into(),
             frameworks: frameworks.framework,
@@ -286,6 +290,7 @@ impl Knowledge {
         self.causes.read()?;
         self.knobs.read()?;
         self.levers.read()?;
+        self.advice.read()?;
         self.facts.read()?;
         self.dialects.read()?;
         self.models.read()?;

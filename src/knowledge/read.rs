@@ -5,7 +5,7 @@ use super::dialects::Dialect;
 use super::file::File;
 use super::frameworks::FrameworkFile;
 use super::knobs::{Knob, KnobFile};
-use super::levers::{Lever, LeverFile};
+use super::levers::{AdviceWords, Lever, LeverFile};
 use super::messages::MessageFile;
 use super::phases::{Builder, Phases};
 use super::ranking::{Learned, Ranking, RankingWords, Weights};
@@ -105,6 +105,10 @@ pub(super) fn models(files: &[File<'_>]) -> Outcome<Models> {
 
 pub(super) fn levers(files: &[File<'_>]) -> Outcome<Vec<Lever>> {
     named("levers.toml", files).map_or(Ok(Vec::new()), |file| Ok(file.read::<LeverFile>()?.lever))
+}
+
+pub(super) fn advice(files: &[File<'_>]) -> Outcome<AdviceWords> {
+    named("levers.toml", files).map_or(Ok(AdviceWords::default()), |file| Ok(file.read::<LeverFile>()?.advice))
 }
 
 pub(super) fn facts(files: &[File<'_>]) -> Outcome<Vec<Fact>> {

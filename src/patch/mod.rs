@@ -5,6 +5,7 @@
 //! file is unknown. A change that is not advised for this job and incident does not pass the `gate`; if no patch
 //! suffices alone, the cheapest sufficient set is determined.
 
+mod advice;
 mod contradictions;
 mod edit;
 mod gate;
@@ -16,6 +17,7 @@ mod section;
 mod tests;
 mod turn;
 
+pub use advice::Advice;
 pub use contradictions::drop_contradictions;
 pub use edit::apply;
 
@@ -51,6 +53,8 @@ pub struct Workbench<'a> {
     pub evaluator: &'a Evaluator<'a>,
     /// Caches what dialects derive from the facts.
     pub decided: OnceCell<Facts>,
+    /// What the failing program itself advises.
+    pub advice: Advice,
     /// The predicted memory of the job, if known.
     pub prediction: Option<&'a Prediction>,
     /// What ran out.
@@ -81,6 +85,8 @@ struct Candidate<'k> {
     turn: &'k Turn,
     /// Whether it frees memory only in other phases.
     is_elsewhere: bool,
+    /// Whether the failing program advises it.
+    is_advised: bool,
     /// Whether the user's own files set it.
     is_set: bool,
 }
@@ -89,6 +95,8 @@ struct Candidate<'k> {
 struct Proposed<'k> {
     patch: Patch,
     turned: Vec<(&'k Knob, String)>,
+    /// Whether the failing program advises it.
+    is_advised: bool,
 }
 
 /// The partners of a change, and every knob that is turned with it.
@@ -104,7 +112,7 @@ impl<'a> Workbench<'a> {
             let turned = self.proposed(row, &against, &proposed);
             proposed.extend(turned);
         }
-        proposed.sort_by_key(|proposed| self.may_overfill(&proposed.patch.effect));
+        proposed.sort_by_key(|proposed| (self.may_overfill(&proposed.patch.effect), !proposed.is_advised));
         proposed.truncate(MOST);
         let set = self.set(&proposed).map(|(places, set)| {
             // The patches of the set go first.
@@ -223,17 +231,21 @@ impl<'a> Workbench<'a> {
                 knob,
                 turn,
                 is_elsewhere: gate::is_elsewhere(turn, self.phase),
+                is_advised: self.advice.names(knob, turn),
                 is_set: self.launch.setting(knob).is_some_and(|setting| setting.is_own()),
             })
             .collect();
-        candidates.sort_by_key(|candidate| (candidate.is_elsewhere, candidate.knob.is_generic(), !candidate.is_set));
+        candidates.sort_by_key(|candidate| {
+            let Candidate { knob, is_elsewhere, is_advised, is_set, .. } = candidate;
+            (*is_elsewhere, knob.is_generic(), !is_advised, !is_set)
+        });
         candidates
     }
 
     fn propose(
         &self,
         row: &'a PatchRow,
-        Candidate { knob, turn, .. }: Candidate<'a>,
+        Candidate { knob, turn, is_advised, .. }: Candidate<'a>,
         against: &[&NotAdvisedRow],
     ) -> Option<Proposed<'a>> {
         let setting = self.launch.setting(knob);
@@ -297,7 +309,7 @@ impl<'a> Workbench<'a> {
             outcomes: None,
         };
         drop(then);
-        Some(Proposed { patch, turned })
+        Some(Proposed { patch, turned, is_advised })
     }
 
     /// Whether the job sets the fact of `knob` through another knob, which is then the one to turn: the batch size of a

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::error::Error;
 
+use super::advice::Advice;
 use super::gate::{Change, Refusal, pass};
 use super::goal::Goal;
 use super::*;
@@ -60,6 +61,7 @@ fn judged(case: Case<'_>) -> Result<Result<Vec<String>, Refusal>, Box<dyn Error>
         facts: &facts,
         evaluator: &evaluator,
         decided: OnceCell::new(),
+        advice: Advice::default(),
         prediction: None,
         kind: case.kind,
         phase: case.phase,

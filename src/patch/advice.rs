@@ -1,0 +1,99 @@
+//! Reads what the failing program itself advises: `You need to decrease --max-batch-prefill-tokens`.
+//!
+//! A program knows which of its options it ran into, which no rule about causes can know. PyTorch's hints do not count, because it prints
+//! the same ones whatever happened.
+
+use crate::knowledge::{AdviceWords, Direction, Knob, To, Turn, plain_name};
+
+/// Verb and option are this close together, in bytes.
+const NEAR: usize = 72;
+/// The framework whose hints come with every message.
+const ALWAYS_HINTING: &str = "torch";
+
+/// The lines that advise something.
+#[derive(Debug, Default)]
+pub struct Advice {
+    /// In lower case, with options' names in plain form.
+    lines: Vec<String>,
+    words: AdviceWords,
+}
+
+impl Advice {
+    /// What `lines` advise in `words`.
+    pub fn of<'l>(lines: impl Iterator<Item = &'l str>, words: &AdviceWords) -> Advice {
+        let said = lines.map(|line| plain_name(&line.to_lowercase()));
+        let is_advice = |line: &String| words.all().any(|word| line.contains(word));
+        Advice { lines: said.filter(is_advice).collect(), words: words.clone() }
+    }
+
+    /// Whether a line advises to turn `knob` as `turn` does.
+    pub(super) fn names(&self, knob: &Knob, turn: &Turn) -> bool {
+        if self.lines.is_empty() || *knob.framework == *ALWAYS_HINTING {
+            return false;
+        }
+        let ways = || self.lines.iter().flat_map(|line| knob.names().filter_map(|name| self.way(line, name)));
+        ways().any(|way| direction(turn).is_none_or(|own| own == way))
+    }
+
+    /// The direction in which `line` advises to turn the option `name`.
+    fn way(&self, line: &str, name: &str) -> Option<Direction> {
+        let name = plain_name(&name.to_lowercase());
+        // A plain word is no name.
+        let name = Some(name.as_str()).filter(|name| name.contains('_'))?;
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let (at, _) = line.match_indices(name).find(|(at, name)| {
+            !line[..*at].trim_end_matches("__").ends_with(is_part) && !line[at + name.len()..].starts_with(is_part)
+        })?;
+        let (before, behind) = (&line[..at], &line[at + name.len()..]);
+        let before = &before[line.floor_char_boundary(at.saturating_sub(NEAR)).min(before.len())..];
+        let behind = &behind[..behind.floor_char_boundary(NEAR)];
+        // The verb nearest before the name counts; `to a smaller value` may stand behind it.
+        let nearest = |words: &[Box<str>]| words.iter().filter_map(|word| before.rfind(&**word)).max();
+        match (nearest(&self.words.lower), nearest(&self.words.raise)) {
+            (None, None) if self.words.lower.iter().any(|word| behind.contains(&**word)) => Some(Direction::Lower),
+            (None, None) if self.words.raise.iter().any(|word| behind.contains(&**word)) => Some(Direction::Raise),
+            (None, None) => None,
+            (lower, raise) if lower > raise => Some(Direction::Lower),
+            _ => Some(Direction::Raise),
+        }
+    }
+}
+
+/// The direction of `turn`, if it has one.
+fn direction(turn: &Turn) -> Option<Direction> {
+    turn.direction.or(match turn.to {
+        To::Scale(factor) if factor < 1.0 => Some(Direction::Lower),
+        To::Scale(_) => Some(Direction::Raise),
+        To::Add(step) if step < 0.0 => Some(Direction::Lower),
+        To::Add(_) => Some(Direction::Raise),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knowledge::Knowledge;
+
+    #[test]
+    fn the_option_that_the_program_names_is_known_with_its_direction() -> Result<(), Box<dyn std::error::Error>> {
+        let knowledge = Knowledge::shipped()?;
+        let way = |line: &str, name: &str| {
+            Advice::of([line].into_iter(), &knowledge.advice)
+                .lines
+                .first()
+                .and_then(|said| Advice::of([line].into_iter(), &knowledge.advice).way(said, name))
+        };
+        let tgi = "Not enough memory to handle 32000 prefill tokens. You need to decrease `--max-batch-prefill-tokens`";
+        assert_eq!(way(tgi, "--max-batch-prefill-tokens"), Some(Direction::Lower));
+        assert_eq!(way(tgi, "--max-batch-total-tokens"), None);
+        let vllm =
+            "Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.";
+        assert_eq!(way(vllm, "--gpu-memory-utilization"), Some(Direction::Raise));
+        assert_eq!(way(vllm, "--max-model-len"), Some(Direction::Lower));
+        let sglang = "1. set --mem-fraction-static to a smaller value (e.g., 0.8 or 0.7)";
+        assert_eq!(way(sglang, "--mem-fraction-static"), Some(Direction::Lower));
+        assert_eq!(way("max_model_len=131072, max_num_seqs=256", "--max-model-len"), None);
+        Ok(())
+    }
+}
