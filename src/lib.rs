@@ -120,8 +120,11 @@ use diagnosis::{Concluded, Diagnosed};
 use facts::{Evaluator, Facts};
 use incident::{FoundIncident, JobIncidents};
 use knowledge::{Knowledge, KnowledgeError};
-use launch::{JobConfig, Prediction};
-use model::{Call, Collapse, Diagnosis, Frame, Incident, InputSummary, Job, Report, Snapshot};
+use launch::{Failed, JobConfig, Prediction};
+use model::{
+    CONTAINER_NAME, Call, Collapse, Diagnosis, FigureName, Frame, Incident, InputSummary, Job, Report, SERVICE_NAME,
+    Snapshot,
+};
 use parse::{GRAMMARS, Grammars};
 use patch::{Advice, Remedies, Workbench};
 use reading::Reading;
@@ -303,14 +306,24 @@ fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> R
     }
     knowledge.complete()?;
     let printed = reading.take_printed();
-    let failed = found.first().and_then(FoundIncident::container);
-    let launch = JobConfig::new(knowledge, &job, reading.files, printed).in_container(failed);
+    let launch = JobConfig::new(knowledge, &job, reading.files, printed).of_part(&failed_part(found.first(), &job));
     let job = launch.complete(job);
     let read = Surroundings { job: &job, inputs: &reading.summaries, snapshots: &snapshots };
     let explain = |found| explain(found, read, &launch, knowledge, options);
     let mut incidents: Vec<Incident> = found.into_iter().map(explain).collect();
     options.site.accept(&mut incidents);
     Ok(told(reading.summaries, job, incidents, snapshots))
+}
+
+/// What the logs tell of the part of a configuration that failed.
+fn failed_part<'f>(root: Option<&'f FoundIncident>, job: &'f Job) -> Failed<'f> {
+    let Some(root) = root else { return Failed::default() };
+    let limit = root.incident.figures.iter().find(|figure| figure.name == FigureName::MemcgLimit);
+    Failed {
+        names: [root.text(CONTAINER_NAME), root.text(SERVICE_NAME), root.incident.victim.role.as_deref()],
+        limit: limit.and_then(|figure| figure.bytes),
+        model: job.model.as_deref(),
+    }
 }
 
 /// Evaluates the memory snapshots. Refused allocations that no log states are added as readings of their own.
@@ -379,8 +392,8 @@ pub fn examine_inputs(inputs: Vec<Input<'static>>, options: &Options) -> Result<
     let outcome = incident::build(std::mem::take(&mut reading.reads), &knowledge);
     knowledge.complete()?;
     let printed = reading.take_printed();
-    let failed = outcome.found.first().and_then(FoundIncident::container);
-    let launch = JobConfig::new(&knowledge, &outcome.job, reading.files, printed).in_container(failed);
+    let launch = JobConfig::new(&knowledge, &outcome.job, reading.files, printed)
+        .of_part(&failed_part(outcome.found.first(), &outcome.job));
     let job = launch.complete(outcome.job);
     let root = outcome.found.into_iter().next();
     let read = Surroundings { job: &job, inputs: &reading.summaries, snapshots: &snapshots };

@@ -217,3 +217,17 @@ fn of_several_containers_the_one_that_was_killed_is_changed() -> Outcome {
     assert_eq!(server.job.framework_version.as_deref(), Some("0.10.2"));
     Ok(())
 }
+
+#[test]
+fn of_several_servers_the_one_that_failed_is_changed() -> Outcome {
+    let log = "(APIServer pid=1) INFO 11-02 08:21:01 [utils.py:233] non-default args: {'model': 'Qwen/Qwen2.5-32B-Instruct', 'max_model_len': 32768}\n(EngineCore_DP0 pid=112) INFO 11-02 08:21:44 [gpu_worker.py:298] Available KV cache memory: 6.11 GiB\n(EngineCore_DP0 pid=112) ERROR 11-02 08:21:45 [core.py:708] ValueError: To serve at least one request with the models's max seq len (32768), (8.00 GiB KV cache is needed, which is larger than the available KV cache memory (6.11 GiB). Based on the available memory, the estimated maximum model length is 25024. Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.\n";
+    let script = "CUDA_VISIBLE_DEVICES=0 vllm serve Qwen/Qwen2.5-32B-Instruct --max-model-len 32768 --port 8000 &\nCUDA_VISIBLE_DEVICES=1 vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len 16384 --enforce-eager --port 8001 &\nwait\n";
+    let compose = "services:\n  llm:\n    image: vllm/vllm-openai:v0.11.0\n    command: --model Qwen/Qwen2.5-32B-Instruct --max-model-len 32768\n  small:\n    image: vllm/vllm-openai:v0.11.0\n    command: --model Qwen/Qwen2.5-1.5B-Instruct --max-model-len 16384 --enforce-eager\n";
+    for (name, text) in [("start.sh", script), ("docker-compose.yml", compose)] {
+        let report = report(&[("job.log", log), (name, text)])?;
+        let diff = patches(&report).first().and_then(|patch| patch.diff.clone()).unwrap_or_default();
+        let added: Vec<&str> = diff.lines().filter(|line| line.starts_with("+ ") || line.starts_with("+C")).collect();
+        assert!(added.len() == 1 && added[0].contains("32B") && added[0].contains("25024"), "{name}: {diff}");
+    }
+    Ok(())
+}

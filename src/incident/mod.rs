@@ -38,9 +38,8 @@ pub(crate) use watched::{LAUNCHER, speaks as is_watched};
 use crate::hexadecimal::hexadecimal;
 use crate::knowledge::Knowledge;
 use crate::model::{
-    CONTAINER_NAME, Citation, Clock, End, Event, Exit, Fact, FactValue, Fingerprint, Frame, Incident, Job, Kind,
-    LineContext, LineNumber, Memory, OtherFailure, Phase, PhaseFinding, Role, Seen, Stamps, TimelinePoint, Timestamp,
-    Victim, What,
+    Citation, Clock, End, Event, Exit, Fact, FactValue, Fingerprint, Frame, Incident, Job, Kind, LineContext,
+    LineNumber, Memory, OtherFailure, Phase, PhaseFinding, Role, Seen, Stamps, TimelinePoint, Timestamp, Victim, What,
 };
 use crate::parse::Findings;
 
@@ -82,11 +81,10 @@ pub struct FoundIncident {
 }
 
 impl FoundIncident {
-    /// The name of the container that failed, as the logs state it.
-    pub fn container(&self) -> Option<&str> {
-        let fact = self.facts.iter().find(|fact| fact.key == CONTAINER_NAME);
-        fact.and_then(|fact| match &fact.value {
-            FactValue::Text(name) => Some(&**name),
+    /// The text of the first fact `key` of its messages.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.facts.iter().filter(|fact| fact.key == key).find_map(|fact| match &fact.value {
+            FactValue::Text(text) => Some(&**text),
             FactValue::Number(_) => None,
         })
     }

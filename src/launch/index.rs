@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::container::Container;
+use super::part::{Failed, Part};
 use crate::config::{Document, Entry, EntryKind, Format};
 use crate::knowledge::{Knob, Target, is_end, is_named, last_step};
 
@@ -28,8 +28,8 @@ pub(super) struct SettingIndex {
     places: HashMap<String, Vec<(usize, usize)>>,
     /// For each document, the command with the most settings, which is taken to be the job.
     main: Vec<Option<usize>>,
-    /// For each document, the container that counts, if it describes several.
-    container: Vec<Option<Container>>,
+    /// For each document, the part that counts, if it starts several.
+    parts: Vec<Option<Part>>,
 }
 
 /// A setting's name as a dialect spells it.
@@ -72,21 +72,27 @@ impl SettingIndex {
                 places.entry(end_of(key)).or_default().push((document, entry));
             }
         }
-        let container = documents.iter().map(|document| Container::of(document, None)).collect();
-        SettingIndex { places, main: documents.iter().map(Document::main_command).collect(), container }
+        let parts = documents.iter().map(|document| Part::of(document, &Failed::default())).collect();
+        SettingIndex { places, main: documents.iter().map(Document::main_command).collect(), parts }
     }
 
-    /// Lets the settings of the container called `failed` count.
-    pub fn enter(&mut self, documents: &[Document], failed: Option<&str>) {
-        self.container = documents.iter().map(|document| Container::of(document, failed)).collect();
+    /// Lets the settings of the part count that `failed` describes.
+    pub fn enter(&mut self, documents: &[Document], failed: &Failed<'_>) {
+        self.parts = documents.iter().map(|document| Part::of(document, failed)).collect();
+        for (main, part) in self.main.iter_mut().zip(&self.parts) {
+            *main = part.as_ref().and_then(|part| part.command).or(*main);
+        }
     }
 
-    /// Whether a container has failed that does not run the main command of its file.
-    pub fn is_sidecar(&self, documents: &[Document]) -> bool {
-        let mut containers = self.container.iter().zip(documents);
-        containers.any(|(container, document)| {
-            container.as_ref().is_some_and(|container| container.has_failed && !container.runs_job(document))
-        })
+    /// For each document, the part that counts, if it starts several.
+    pub fn parts(&self) -> &[Option<Part>] {
+        &self.parts
+    }
+
+    /// Whether the entry at `place` is of another part than the one that failed; of another than the likeliest, if none is known to.
+    fn is_of_other(&self, place: (usize, usize)) -> (bool, bool) {
+        let part = self.parts.get(place.0).and_then(Option::as_ref).filter(|part| part.excludes(place.1));
+        (part.is_some_and(|part| part.has_failed), part.is_some())
     }
 
     /// The setting of `knob` in the first document that sets it: the entry that is effective there.
@@ -97,16 +103,17 @@ impl SettingIndex {
             let entry = document.entries().get(place.1)?;
             let is_part = || document.format() == Format::Yaml && knob.ends_in(&entry.key);
             let is_named = knob.knows(without_file(&entry.key));
-            if suits(knob.target, entry.kind) && (is_named || is_part()) {
-                let container = self.container.get(place.0).and_then(Option::as_ref);
-                let is_of_other = container.is_some_and(|container| container.excludes(&entry.key));
+            let (is_beside, is_of_other) = self.is_of_other(*place);
+            if suits(knob.target, entry.kind) && (is_named || is_part()) && !is_beside {
                 settings.push(((place.0, is_of_other, !is_named), Setting { document, entry }));
             }
         }
         // Whole names take precedence over partial ones, and later entries over earlier ones in the same document.
         let best = settings.iter().map(|(rank, _)| *rank).min()?;
         let (_, Setting { document, entry }) = settings.into_iter().rfind(|(rank, _)| *rank == best)?;
-        let counts = document.get(&entry.key).filter(|counted| suits(knob.target, counted.kind));
+        let place = documents.iter().position(|known| known.path() == document.path());
+        let is_one = place.and_then(|place| self.parts.get(place)).is_none_or(Option::is_none);
+        let counts = document.get(&entry.key).filter(|counted| is_one && suits(knob.target, counted.kind));
         Some(Setting { document, entry: counts.unwrap_or(entry) })
     }
 
@@ -134,7 +141,7 @@ impl SettingIndex {
             };
             let is_named = is_named(key.name, without_file(&entry.key));
             let is_part = || document.format() == Format::Yaml && is_end(key.name, &entry.key);
-            if !counts || !(is_named || is_part()) {
+            if !counts || self.is_of_other((*number, *at)).0 || !(is_named || is_part()) {
                 continue;
             }
             // The first document that sets the key counts; there, whole names take precedence over partial ones, and

@@ -3,13 +3,13 @@
 //! In go the configurations that the user passed and those that the job printed, and the knobs of `rules/knobs/`. Out
 //! come the framework, the setting of each knob, and facts for rules: what is set, and the defaults of what is not.
 
-mod container;
 mod dialect;
 mod digest;
 mod facts;
 mod index;
 mod layout;
 mod missing_files;
+mod part;
 mod prediction;
 mod shape;
 
@@ -27,6 +27,7 @@ use index::SettingIndex;
 pub(crate) use index::without_file;
 pub use layout::state_capacity;
 pub(crate) use layout::{device_memory, host_memory, host_used, rolls_out, serves};
+pub use part::Failed;
 pub use prediction::{Comparison, Contradiction, MemoryChange, Prediction};
 pub(crate) use shape::name as described_name;
 
@@ -98,15 +99,27 @@ impl<'k> JobConfig<'k> {
         launch
     }
 
-    /// This configuration as that of the container called `failed`, if a file describes several.
-    pub fn in_container(mut self, failed: Option<&str>) -> JobConfig<'k> {
+    /// This configuration as that of the part that failed, if a file starts several: containers, services, commands.
+    pub fn of_part(mut self, failed: &Failed<'_>) -> JobConfig<'k> {
         self.index.enter(&self.documents, failed);
         self
     }
 
-    /// Whether what failed is a container beside the one that runs the job, as configuration and logs say.
+    /// Whether what failed is a container beside the one that runs the job's framework.
     pub fn is_sidecar(&self) -> bool {
-        self.index.is_sidecar(&self.documents)
+        let Some(framework) = self.framework else { return false };
+        let is_started = |words: &str| framework.launched_by.iter().any(|start| words.contains(start.as_str()));
+        let mut parts = self.documents.iter().zip(self.index.parts());
+        parts.any(|(document, part)| {
+            part.as_ref().is_some_and(|part| part.has_failed && part.lacks(document, is_started))
+        })
+    }
+
+    /// The command of `document` that failed, if it starts several and the logs tell which.
+    pub fn failed_command(&self, document: &Document) -> Option<usize> {
+        let mut parts = self.documents.iter().zip(self.index.parts());
+        let (_, part) = parts.find(|(known, _)| known.path() == document.path())?;
+        part.as_ref()?.command
     }
 
     fn find_version(&self, job: &Job) -> Option<Arc<str>> {

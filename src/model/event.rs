@@ -294,6 +294,9 @@ pub const DEVICE_IN_USE: &str = "device.in_use";
 /// The fact of a message that names the container it is about.
 pub const CONTAINER_NAME: &str = "container.name";
 
+/// Name of the fact that says which of Docker Compose's containers a message is about.
+pub const SERVICE_NAME: &str = "container.service";
+
 /// Name of the fact that holds the process id which a runtime printed of itself.
 pub const PROCESS_IN_USE: &str = "process.in_use";
 

@@ -42,7 +42,8 @@ pub(super) fn edit(
             own.any(|entry| launch.knobs_of(&knob.framework).any(|known| known.knows(&entry.key)))
         };
         let is_yaml = document.format() == Format::Yaml && given == Given::Flag;
-        let command = (0..document.commands().len()).find(is_meant).filter(|_| is_yaml);
+        let failed = launch.failed_command(document).filter(|_| given == Given::Flag);
+        let command = failed.or_else(|| (0..document.commands().len()).find(is_meant).filter(|_| is_yaml));
         (!is_yaml || command.is_some()).then(|| (document, Edit { file, key, to: to.clone(), given, command }))
     });
     let is_possible = |(document, edit): &(&Document, Edit)| can_be_made(document, std::slice::from_ref(edit));
@@ -126,6 +127,10 @@ pub(super) fn alike(launch: &JobConfig<'_>, edit: &Edit) -> Vec<Edit> {
     let Some(document) = launch.documents().iter().find(|document| *document.path() == edit.file) else {
         return Vec::new();
     };
+    // Of several, the one that failed is known.
+    if launch.failed_command(document).is_some() {
+        return Vec::new();
+    }
     let commands = document.commands();
     let entry = |number: usize| {
         let own = document.entries().iter().filter(move |entry| entry.command == Some(number));

@@ -29,7 +29,9 @@ use crate::knowledge::{
     CauseRule, Condition, Direction, Knob, Knowledge, Language, NotAdvisedRow, PatchRow, To, Turn, plain_name,
 };
 use crate::launch::{JobConfig, MemoryChange, Prediction, device_memory, host_memory, host_used};
-use crate::model::{Bytes, Edit, Kind, Need, NotAdvised, Partner, Patch, PatchEffect, PatchNeeds, PatchSet, Phase};
+use crate::model::{
+    Bytes, Edit, Kind, Need, NotAdvised, Partner, Patch, PatchEffect, PatchNeeds, PatchSet, Phase, SERVICE_NAME,
+};
 use gate::Passed;
 use goal::Goal;
 
@@ -361,7 +363,7 @@ impl<'a> Workbench<'a> {
         to: Option<&crate::model::Scalar>,
         partners: &[(&Knob, Partner)],
     ) -> Option<(Vec<Edit>, Option<String>)> {
-        let roles = [self.facts.text("victims.role"), self.facts.text("container.service")];
+        let roles = [self.facts.text("victims.role"), self.facts.text(SERVICE_NAME)];
         let edit = |knob: &Knob, spelling: &str, to| {
             edit::edit(self.launch, knob, spelling, self.launch.setting(knob), to, roles)
         };

@@ -13,7 +13,7 @@ use nom::{IResult, Parser};
 
 use super::text::{self, Size};
 use super::{Example, Follow, Grammar, Joint, Line, Record, signals, statement};
-use crate::model::{Bytes, CONTAINER_NAME, Event, Exit, Figure, FigureName, Kind, Victim};
+use crate::model::{Bytes, CONTAINER_NAME, Event, Exit, Figure, FigureName, Kind, SERVICE_NAME, Victim};
 
 mod described;
 mod eviction;
@@ -322,7 +322,7 @@ fn exited(record: &Record) -> Option<Event> {
     }
     let mut event = statement::ended(record, COMPOSE, line, Exit::from_status(status), victim);
     if status != 0 {
-        event.facts.push(record.fact("container.service", service));
+        event.facts.push(record.fact(SERVICE_NAME, service));
     }
     Some(event)
 }
