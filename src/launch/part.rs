@@ -149,7 +149,7 @@ impl<'d> Places<'d> {
 }
 
 fn place(location: &Location) -> (u64, u64) {
-    (location.line.0, u64::from(location.column.0))
+    (location.line.0, location.column.0)
 }
 
 /// The path of the container or service that the setting `key` belongs to.

@@ -142,14 +142,18 @@ fn reached(facts: &Facts) -> Option<Bytes> {
     host_used(facts).into_iter().chain(held).max()
 }
 
+/// Amounts below a GiB are rounded to multiples of this.
+const SMALL_STEP: Bytes = Bytes(64 << 20);
+
 /// An amount of memory in whole units: the user's unit, else the knob's.
 fn size(knob: &Knob, from: Option<&str>, bytes: f64) -> String {
     let digits = |c: char| c.is_ascii_digit() || c == '.' || c == ' ';
     let own = from.map(|from| from.trim_start_matches(digits)).filter(|unit| !unit.is_empty());
     let unit = own.or(knob.unit.as_deref()).unwrap_or("GiB");
     let one = granted(&format!("1{unit}")).unwrap_or(Bytes::GIB);
-    // Even a limit in MiB is rounded to whole GiB.
-    let step = (Bytes::GIB.0 as f64 / one.0 as f64).max(1.0);
+    // Even a limit in MiB is rounded to whole GiB, unless it is far smaller.
+    let whole = if bytes > Bytes::GIB.0 as f64 { Bytes::GIB } else { SMALL_STEP };
+    let step = (whole.0 as f64 / one.0 as f64).max(1.0);
     let steps = (bytes / (one.0 as f64 * step)).ceil();
     format!("{}{unit}", (steps * step).round())
 }
