@@ -345,6 +345,12 @@ impl Knob {
         self.names().any(|name| is_end(name, key))
     }
 
+    /// Whether `value` sets no limit: schedulers and containers take 0 for all that the node has.
+    pub fn is_unlimited(&self, value: &str) -> bool {
+        let is_limit = self.r#type == Type::Size && self.lever.iter().any(|turn| turn.to == To::Need);
+        is_limit && value.trim().trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse() == Ok(0.0)
+    }
+
     /// The fact's value for the knob's `value`; the same unless `means` says otherwise.
     pub fn meaning<'v>(&'v self, value: &'v str) -> &'v str {
         let value = value.trim();

@@ -119,8 +119,11 @@ impl JobConfig<'_> {
     }
 }
 
-/// A knob's value as a value of its fact; `None` if the fact cannot have it (`auto`).
+/// A knob's value as a value of its fact; `None` if the fact cannot have it (`auto`, a limit of 0, which is none).
 fn meaning(knob: &Knob, fact: &Fact, value: &str) -> Option<Value> {
+    if knob.is_unlimited(value) {
+        return None;
+    }
     // The unit of `16Gi` is part of the number.
     let bytes = (knob.r#type == Type::Size && fact.r#type == FactType::Number).then(|| parse::granted(value)).flatten();
     bytes.map(|bytes| Value::Number(bytes.0 as f64)).or_else(|| stated(fact, knob.meaning(value)))

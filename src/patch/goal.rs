@@ -105,8 +105,11 @@ fn exactly(knob: &Knob, turn: &Turn, from: Option<&str>, amount: f64) -> Option<
     })
 }
 
-/// The host memory that the job needs, with a margin; if that is unknown, somewhat more than it had.
+/// The host memory that the job needs, with a margin; if that is unknown, somewhat more than it had. `None` where no limit is set.
 fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal> {
+    if from.is_some_and(|from| knob.is_unlimited(from)) {
+        return None;
+    }
     let (reached, limit) = (reached(bench.facts), host_memory(bench.facts));
     let predicted = bench.prediction.and_then(|prediction| prediction.needs(bench.phase).host);
     // A prediction below the observed use is wrong.

@@ -165,6 +165,12 @@ mod tests {
         assert_eq!(states(other), ["illegal_memory_access"]);
         let code = "    return data.pin_memory(device)\nRuntimeError: CUDA error: invalid argument";
         assert_eq!(states(code), ["host_alloc_failure"]);
+        let refused = "RuntimeError: CUDA error: out of memory";
+        assert_eq!(states(&format!("    return tensor.pin_memory()\n{refused}")), ["host_alloc_failure"]);
+        let created = "    cpu_data = torch.empty_strided(size, stride, device='cpu', pin_memory=pin_memory)";
+        assert_eq!(states(&format!("{created}\n{refused}")), ["host_alloc_failure"]);
+        // The loader that pins is only built here.
+        assert_eq!(states(&format!("    loader = DataLoader(data, pin_memory=True)\n{refused}")), ["gpu_oom"]);
     }
 
     #[test]

@@ -44,13 +44,18 @@ impl Grammar for Cuda {
         true
     }
 
-    /// Page-locked memory is refused with `invalid argument`; that the call was about page-locked memory stands in the lines before.
+    /// Page-locked memory is refused with `invalid argument`, or with `out of memory` as a GPU's is; that the call was about page-locked
+    /// memory stands in the lines before.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let waits = record.len() == 1 && is_about_pinned(record.text()) && message(record.text()).is_none();
+        let is_next = next.number.0 == record.last_number().0 + 1;
+        let answers = |answer| match answer {
+            Answer::Invalid => true,
+            Answer::OutOfMemory => is_next && is_pinning_call(record.text()),
+            _ => false,
+        };
         match waits && next.number.0 <= record.last_number().0 + NEAR {
-            true if message(next.body()).is_some_and(|message| message.answer == Answer::Invalid) => {
-                Follow::Join(Joint::Line)
-            }
+            true if message(next.body()).is_some_and(|message| answers(message.answer)) => Follow::Join(Joint::Line),
             true => Follow::Pass,
             false => Follow::End,
         }
@@ -204,6 +209,12 @@ fn is_about_pinned(text: &str) -> bool {
     text.contains("pinned memory") || text.contains("pin_memory")
 }
 
+/// The code of a call that puts a tensor into page-locked memory.
+fn is_pinning_call(code: &str) -> bool {
+    let is_of_host = code.contains("device='cpu'") || code.contains("device=\"cpu\"");
+    code.contains(".pin_memory(") || is_of_host && code.contains("pin_memory=") && !code.contains("pin_memory=False")
+}
+
 /// A call that asks for page-locked memory of the host.
 fn is_host_call(words: &str) -> bool {
     // TensorFlow's cuda_driver.cc prints the last for the same call.
@@ -212,12 +223,17 @@ fn is_host_call(words: &str) -> bool {
         .any(|call| words.contains(call))
 }
 
+/// Whether the line before the message is a call that pins.
+fn is_joined(record: &Record) -> bool {
+    record.len() > 1 && is_pinning_call(text::line(record.text()))
+}
+
 fn to_event(record: &Record, message: &DriverMessage<'_>) -> Event {
     let words = message.words;
     let line = text::line_of(record.text(), words);
     let shortage = |kind| statement::shortage(record, PRODUCER, words, kind, record.origin().process());
     let mut event = match message.answer {
-        Answer::OutOfMemory if is_host_call(line) => shortage(Kind::HostAllocFailure),
+        Answer::OutOfMemory if is_host_call(line) || is_joined(record) => shortage(Kind::HostAllocFailure),
         Answer::OutOfMemory | Answer::Perhaps => shortage(Kind::GpuOom),
         Answer::OutOfHostMemory => shortage(Kind::HostAllocFailure),
         Answer::Invalid if is_about_pinned(record.text()) => shortage(Kind::HostAllocFailure),

@@ -75,7 +75,15 @@ impl<'m, 's> Case<'m, 's> {
     fn best(&self) -> Option<Judgement> {
         let heads = self.found.iter().filter(|found| matches!(found.row.means, Meaning::Shortage | Meaning::Kill));
         let here = heads.filter(|found| found.start < self.line.end && found.end > self.line.start);
-        let judged = here.filter(|head| self.is_said(head)).map(|head| self.weigh(head));
+        let said: Vec<&FoundSign<'_>> = here.filter(|head| self.is_said(head)).collect();
+        // The `oom` of `oom killed` says nothing by itself.
+        let is_part = |part: &FoundSign<'_>| {
+            said.iter().any(|whole| {
+                let longer = whole.end - whole.start > part.end - part.start;
+                longer && whole.row.means == part.row.means && whole.start <= part.start && whole.end >= part.end
+            })
+        };
+        let judged = said.iter().filter(|head| !is_part(head)).map(|head| self.weigh(head));
         judged.max_by(|a, b| {
             // A believed shortage says more than a mere kill.
             let shortage = |one: &Judgement| one.means == Meaning::Shortage && one.weight >= BELIEVED;

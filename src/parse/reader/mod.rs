@@ -338,7 +338,7 @@ fn event(candidate: &Candidate, message: &Message<'_>, judgement: &Judgement, si
     let rank = number(NumberOf::Rank).map(|(_, rank)| rank);
     let mut event = match judgement.means {
         Meaning::Kill => {
-            let pid = number(NumberOf::Pid);
+            let pid = number(NumberOf::Pid).filter(is_process);
             let victim = Victim { rank, ..statement::neighbour(record, pid.map(|(_, pid)| pid)) };
             let mut death = statement::death(record, PRODUCER, words, Exit::KILL, victim);
             death.figures = victim_pid(record, pid).into_iter().collect();
@@ -384,12 +384,17 @@ fn said_of(memory: MemoryOf, record: &Record, range: Range<usize>, signs: &Signs
             figures.extend(index);
         }
         _ => {
-            let pid = number(NumberOf::Pid);
+            let pid = number(NumberOf::Pid).filter(is_process);
             victim.pid = pid.map(|(_, pid)| pid);
             figures.extend(victim_pid(record, pid));
         }
     }
     (figures, victim)
+}
+
+/// Whether it is the number of a process; 0 is that of none.
+fn is_process(&(_, pid): &(&str, u32)) -> bool {
+    pid > 0
 }
 
 fn victim_pid(record: &Record, pid: Option<(&str, u32)>) -> Option<Figure> {
