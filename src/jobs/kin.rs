@@ -36,20 +36,22 @@ pub(super) fn kinship(a: &Trace, b: &Trace) -> i32 {
     points + if a.ran_out && b.ran_out { -3 } else { 0 }
 }
 
-/// The points for a kernel's log being about `job`.
-pub(super) fn kinship_of_kernel(kernel: &Trace, job: &Trace) -> i32 {
-    let shares_pid = !kernel.pids.is_disjoint(&job.pids);
-    let near = match kernel.gap(job) {
+/// The points for the log of a kernel, or of what runs containers, being about `job`.
+pub(super) fn kinship_of_node(node: &Trace, job: &Trace) -> i32 {
+    // `describe.txt` is named after the command that wrote it.
+    let named = if node.is_of_containers { 0 } else { agree(&node.path.names(), &job.path.names(), 1, -2) };
+    let shares_pid = !node.pids.is_disjoint(&job.pids);
+    let near = match node.gap(job) {
         Some(gap) if gap > FAR => -3,
         Some(_) => 2,
         None => 0,
     };
-    folders(kernel, job).max(-1)
+    folders(node, job).max(-1)
         + near
         + if shares_pid { 5 } else { 0 }
-        + agree(&kernel.hosts, &job.hosts, 1, 0)
-        + agree(&kernel.path.ids, &job.path.ids, 3, 0)
-        + agree(&kernel.path.names(), &job.path.names(), 1, -2)
+        + agree(&node.hosts, &job.hosts, 1, 0)
+        + agree(&node.path.ids, &job.path.ids, 3, 0)
+        + named
 }
 
 fn folders(a: &Trace, b: &Trace) -> i32 {

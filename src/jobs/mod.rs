@@ -10,7 +10,7 @@ mod trace;
 
 use std::collections::{BTreeMap, HashMap};
 
-use kin::{kinship, kinship_of_kernel};
+use kin::{kinship, kinship_of_node};
 use trace::Trace;
 
 use crate::incident::InputFindings;
@@ -77,7 +77,7 @@ pub(crate) fn of_logs(
 fn grouped(traces: &[Trace]) -> Vec<usize> {
     let mut group: Vec<usize> = (0..traces.len()).collect();
     let (own, others): (Vec<usize>, Vec<usize>) =
-        (0..traces.len()).partition(|index| !traces[*index].is_kernel && traces[*index].has_end);
+        (0..traces.len()).partition(|index| !traces[*index].is_of_node() && traces[*index].has_end);
     for (place, one) in own.iter().enumerate() {
         for other in &own[..place] {
             if kinship(&traces[*one], &traces[*other]) > 0 {
@@ -86,16 +86,16 @@ fn grouped(traces: &[Trace]) -> Vec<usize> {
             }
         }
     }
-    // Then the logs that only show memory, and the nodes' kernel logs.
-    let (quiet, kernels): (Vec<usize>, Vec<usize>) = others.into_iter().partition(|index| !traces[*index].is_kernel);
+    // Then the logs that only show memory, and what the nodes say.
+    let (quiet, nodes): (Vec<usize>, Vec<usize>) = others.into_iter().partition(|index| !traces[*index].is_of_node());
     let mut settled = own;
     for (place, one) in quiet.iter().enumerate() {
         let known: Vec<usize> = settled.iter().chain(&quiet[..place]).copied().collect();
         join_likeliest(*one, &known, &mut group, |other| kinship(&traces[*one], &traces[other]));
     }
     settled.extend(quiet);
-    for one in kernels {
-        join_likeliest(one, &settled, &mut group, |other| kinship_of_kernel(&traces[one], &traces[other]));
+    for one in nodes {
+        join_likeliest(one, &settled, &mut group, |other| kinship_of_node(&traces[one], &traces[other]));
     }
     group
 }

@@ -10,6 +10,9 @@ use crate::model::{Clock, FactValue, Role, Severity, What};
 /// Smallest pid that is distinctive: containers count from 1.
 const OWN_PID: u32 = 1000;
 
+/// Who tells how containers ended.
+const CONTAINERS: [&str; 3] = ["container", "cloud", "docker"];
+
 /// What one log, or several with the same name, shows about its job.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Trace {
@@ -17,6 +20,8 @@ pub(super) struct Trace {
     pub path: LogPath,
     /// Whether a kernel wrote it.
     pub is_kernel: bool,
+    /// Whether it only shows how containers ended, as their orchestrator lists it.
+    pub is_of_containers: bool,
     /// Its first and last time, in seconds since 1970.
     pub span: Option<(f64, f64)>,
     /// The processes that it names.
@@ -94,6 +99,10 @@ impl Trace {
                 What::Shortage(_) | What::Memory { .. } | What::Notice => {}
             }
         }
+        let mut ends = findings.events.iter().filter(|event| {
+            matches!(event.what, What::Shortage(_) | What::Death(_) | What::Failure(_) | What::Traceback(_))
+        });
+        trace.is_of_containers = trace.has_end && ends.all(|event| CONTAINERS.contains(&event.producer));
         trace.frameworks.extend(incident::framework(&findings.events, knowledge));
         trace.is_beneath_others = trace.frameworks.iter().any(|name| knowledge.is_beneath_others(name));
         trace.pids.retain(|pid| *pid >= OWN_PID);
@@ -117,7 +126,13 @@ impl Trace {
         self.ran_out |= other.ran_out;
         self.refusals.extend(other.refusals);
         self.is_watched |= other.is_watched;
+        self.is_of_containers &= other.is_of_containers;
         self.launchers.extend(other.launchers);
+    }
+
+    /// Whether a node's kernel or the orchestrator wrote it, not the job.
+    pub fn is_of_node(&self) -> bool {
+        self.is_kernel || self.is_of_containers
     }
 
     /// Whether it cannot belong to one job with `other`, even if both have the same name.
