@@ -4,7 +4,7 @@ use std::sync::Arc;
 use crate::model::{Event, Exit, LineContext, LineNumber, Location, OtherFailureName, What};
 
 /// The fact by which a message says that the whole job is done.
-const FINISHED: &str = "trainer.finished";
+pub(super) const FINISHED: &str = "trainer.finished";
 
 /// An index of the events of a case by input and line, so that a look-up costs the same however many events there are.
 #[derive(Default)]

@@ -114,6 +114,8 @@ impl JobIncidents {
     }
 }
 
+/// The producer of a kernel's messages.
+const KERNEL: &str = "kernel";
 /// Most incidents of a job; the first ones are kept.
 const MOST_INCIDENTS: usize = 32;
 /// Most lines of evidence.
@@ -183,7 +185,19 @@ impl Case {
 
     /// Whether the job went on after `event` until it said that it was done.
     fn survived(&self, event: &Event) -> bool {
-        self.went_on(event) && self.index.finished_after(&event.at.location)
+        self.went_on(event) && self.index.finished_after(&event.at.location) || self.finished_since(event)
+    }
+
+    /// Whether the job's own log says that it was done at a time after that of `event`, which another log tells: a kernel that killed a
+    /// process beside the job.
+    fn finished_since(&self, event: &Event) -> bool {
+        let done = self.events.iter().filter(|done| done.facts.iter().any(|fact| fact.key == index::FINISHED));
+        let later = |done: &Event| {
+            let since = done.time.zip(event.time).and_then(|(done, failed)| done.since(&failed));
+            since.is_some_and(|seconds| seconds > 0.0)
+        };
+        event.producer == KERNEL
+            && done.into_iter().any(|done| done.at.location.path != event.at.location.path && later(done))
     }
 
     /// The tracebacks, each as event and frames.

@@ -97,8 +97,7 @@ pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim,
 /// The node whose kernel printed `event`, if its log was read on another machine. A job's own log may lie on a disk that nodes share, but a
 /// kernel's log belongs to its node.
 fn node_of_kernel(event: &Event) -> Option<Arc<str>> {
-    const KERNEL: &str = "kernel";
-    (event.producer == KERNEL).then(|| node_and_path(&event.at.location.path))?.map(|(node, _)| node.into())
+    (event.producer == super::KERNEL).then(|| node_and_path(&event.at.location.path))?.map(|(node, _)| node.into())
 }
 
 /// A kill that was only counted is that of a named victim, unless that one is on another host.
