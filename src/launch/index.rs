@@ -104,7 +104,7 @@ impl SettingIndex {
             let is_part = || document.format() == Format::Yaml && knob.ends_in(&entry.key);
             let is_named = knob.knows(without_file(&entry.key));
             let (is_beside, is_of_other) = self.is_of_other(*place);
-            if suits(knob.target, entry.kind) && (is_named || is_part()) && !is_beside {
+            if suits(knob, entry) && (is_named || is_part()) && !is_beside {
                 settings.push(((place.0, is_of_other, !is_named), Setting { document, entry }));
             }
         }
@@ -113,7 +113,7 @@ impl SettingIndex {
         let (_, Setting { document, entry }) = settings.into_iter().rfind(|(rank, _)| *rank == best)?;
         let place = documents.iter().position(|known| known.path() == document.path());
         let is_one = place.and_then(|place| self.parts.get(place)).is_none_or(Option::is_none);
-        let counts = document.get(&entry.key).filter(|counted| is_one && suits(knob.target, counted.kind));
+        let counts = document.get(&entry.key).filter(|counted| is_one && suits(knob, counted));
         Some(Setting { document, entry: counts.unwrap_or(entry) })
     }
 
@@ -186,10 +186,14 @@ pub(crate) fn without_file(key: &str) -> &str {
 
 /// Whether an entry of this kind can set a knob with this target. A script's variable does not reach the processes that
 /// it starts.
-fn suits(target: Target, kind: EntryKind) -> bool {
-    match kind {
+fn suits(knob: &Knob, entry: &Entry) -> bool {
+    let target = knob.target;
+    match entry.kind {
         EntryKind::Variable => false,
-        EntryKind::Env => target == Target::Env,
+        // Some programs take their options from variables as well: `MAX_BATCH_PREFILL_TOKENS`.
+        EntryKind::Env => {
+            target == Target::Env || target == Target::Cli && knob.names().any(|name| *name == *entry.key)
+        }
         EntryKind::Setting | EntryKind::Flag | EntryKind::Override | EntryKind::Directive => target != Target::Env,
     }
 }

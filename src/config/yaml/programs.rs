@@ -86,11 +86,17 @@ impl ProgramReader<'_> {
                 Shape::List(items) => items.iter().filter_map(|item| variable(item)).collect(),
                 _ => Vec::new(),
             };
+            let mut variables: Vec<(String, PlacedWord)> = Vec::new();
             for (name, node) in named {
                 let Shape::Scalar(value) = &node.shape else { continue };
-                let (word, place) = self.word(value, &node.span);
-                known.push((name.to_owned(), word.clone()));
-                self.started.found.push(FoundSetting::new(name, Value::of_word(&word), EntryKind::Env, place));
+                variables.push((name.to_owned(), self.word(value, &node.span)));
+            }
+            if let Shape::List(items) = &member.value.shape {
+                variables.extend(self.words(items).into_iter().filter_map(assignment));
+            }
+            for (name, (word, place)) in variables {
+                self.started.found.push(FoundSetting::new(&name, Value::of_word(&word), EntryKind::Env, place));
+                known.push((name, word));
             }
         }
         known
@@ -182,6 +188,14 @@ impl ProgramReader<'_> {
         let commands: Vec<FoundCommand> = parsed.commands.into_iter().map(placed).collect();
         self.started.commands.extend(commands);
     }
+}
+
+/// One variable of Compose's list: `NAME=value`.
+fn assignment((word, span): PlacedWord) -> Option<(String, PlacedWord)> {
+    let (name, value) = word.split_once('=')?;
+    // Of a word that is written otherwise than it reads the value has no place.
+    let is_verbatim = span.len() == word.len();
+    is_verbatim.then(|| (name.to_owned(), (value.to_owned(), span.end - value.len()..span.end)))
 }
 
 /// One variable of Kubernetes' list: `name: X`, `value: Y`.
