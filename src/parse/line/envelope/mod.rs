@@ -144,13 +144,19 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
         .parse(text),
         Some(b'(') => alt((vllm_worker, ray_actor)).parse(text),
         Some(b'<') => alt((kernel_level, syslog_5424)).parse(text),
+        // `10月 19 22:21:15` of a Chinese or Japanese journal.
+        Some(b'0'..=b'9') if text.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('月') => {
+            syslog_time(text)
+        }
         Some(b'0'..=b'9') => alt((cri, klog, plain_time, mpi_task, slurm_task, address)).parse(text),
         Some(b'A'..=b'Z') => alt((level, klog, syslog_time, bare_rank, ascend_module)).parse(text),
         Some(b':') => rocclr(text),
         Some(b'a'..=b'z') => {
             let process = alt((slurm_daemon, nccl, daemon, compose, host_label, torchrun_label, bare_rank));
-            alt((dmesg_level, kernel_program, process)).parse(text)
+            alt((dmesg_level, kernel_program, process, syslog_time)).parse(text)
         }
+        // Cyrillic months.
+        Some(0xd0 | 0xd1) => syslog_time(text),
         Some(b'-') => preceded(tag("-- "), success).parse(text),
         Some(0xe2) => alt((tag("│"), tag("┃"))).map(|_| Facts::default()).parse(text),
         _ => Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::NoneOf))),

@@ -96,6 +96,8 @@ fn peels_what_others_put_before_a_line() {
     peels("2026-03-01T10:00:00.1234567Z [rank0]: x", "rank=0 time=2026-03-01T10:00:00", "x");
     peels("Aug 12 03:54:03 host1 kernel: [  1.000001] x", "host=host1 role=kernel time=up 1.000001 s", "x");
     peels("Jan  5 15:19:27 kernel: x", "role=kernel time=01-05T15:19:27", "x");
+    peels("10月 19 22:21:15 gpu ollama[60399]: x", "host=gpu role=ollama pid=60399 time=10-19T22:21:15", "x");
+    peels("окт 19 22:21:15 gpu ollama[60399]: x", "host=gpu role=ollama pid=60399 time=10-19T22:21:15", "x");
     peels(
         "10:52:29 node1 systemd-oomd[1261]: Killed",
         "host=node1 role=systemd-oomd pid=1261 time=T10:52:29",
