@@ -1,5 +1,5 @@
 //! An amount of memory in a free form that a program prints again and again: `step 12: buffered 480 MB`, `shard 3: 132 MB held`, `12/5000
-//! [00:02<04:16, mem=4.5G]`.
+//! [00:02<04:16, mem=4.5G]`, `'memory/allocated_gb': 18.2`.
 //!
 //! This is the last resort for lines that no other grammar reads: a number, a unit of memory, and words that recur with every print. A
 //! single line says nothing; a rising series of them shows a leak in the logs of plain scripts.
@@ -17,7 +17,12 @@ pub struct Growing;
 /// The endings of an amount of memory.
 const UNITS: [&str; 5] = [" MB", " GB", " MiB", " GiB", " kB"];
 /// The names that programs give it.
-const NAMES: [&str; 4] = ["mem=", "mem: ", "memory=", "memory: "];
+const NAMES: [&str; 9] =
+    ["mem=", "mem: ", "memory=", "memory: ", "allocated=", "reserved=", "vram=", "VRAM=", "VRAM: "];
+/// The endings of metrics' names that give the unit of their value.
+const METRICS: [&str; 6] = ["_gb", "_GB", "_gib", "_GiB", "_mb", "_MB"];
+/// Of which a metric's name has one if it counts memory.
+const OF_MEMORY: [&str; 6] = ["mem", "alloc", "reserved", "rss", "vram", "VRAM"];
 /// How many words before the amount name the series.
 const WORDS: usize = 4;
 /// Longer lines, in bytes, are not prints of a step.
@@ -30,7 +35,8 @@ impl Grammar for Growing {
 
     fn triggers(&self) -> &'static [&'static str] {
         const ALL: [&str; UNITS.len() + NAMES.len()] = joined(UNITS, NAMES);
-        &ALL
+        const WITH_METRICS: [&str; ALL.len() + METRICS.len()] = joined(ALL, METRICS);
+        &WITH_METRICS
     }
 
     fn is_last_resort(&self) -> bool {
@@ -42,7 +48,9 @@ impl Grammar for Growing {
         if line.len() > LONGEST {
             return Vec::new();
         }
-        let Some((before, size)) = named(line).or_else(|| amount(line)) else { return Vec::new() };
+        let Some((before, size)) = named(line).or_else(|| metric(line)).or_else(|| amount(line)) else {
+            return Vec::new();
+        };
         let Some(figure) = record.figure(FigureName::Other, size) else { return Vec::new() };
         let series: Arc<str> = origin::series(&label(before), record.origin());
         let mut event = record.event(self.producer(), line, What::Memory { series });
@@ -64,6 +72,22 @@ fn named(line: &str) -> Option<(&str, Size<'_>)> {
         !size.text.contains(' ') && !rest.starts_with(char::is_alphanumeric)
     };
     starts.filter_map(|start| at(line, start)).find(|(before, size)| is_joined(before.len(), size))
+}
+
+/// `'memory/allocated_gb': 18.20,`: a metric whose name says that it counts memory, and in which unit.
+fn metric(line: &str) -> Option<(&str, Size<'_>)> {
+    METRICS.iter().find_map(|ending| {
+        let unit = if ending.starts_with("_g") || ending.starts_with("_G") { Bytes::GIB } else { Bytes::MIB };
+        let (before, rest) = line.split_once(ending)?;
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "_/.-".contains(c);
+        let name = &before[before.trim_end_matches(is_part).len()..];
+        let value = rest.trim_start_matches(['"', '\'']).trim_start().strip_prefix([':', '='])?.trim_start();
+        let (rest, size) = text::counted(value, unit).ok()?;
+        // At the end of a line the number may be cut off.
+        let is_whole = rest.starts_with(|c: char| !c.is_alphanumeric() && c != '.' && c != '%');
+        let is_memory = OF_MEMORY.iter().any(|word| name.contains(word));
+        (is_memory && is_whole && size.bytes? > Bytes(0)).then_some((&line[..before.len() + ending.len()], size))
+    })
 }
 
 /// The last amount of memory in `line`, and the text before it.
@@ -96,6 +120,13 @@ const EXAMPLES: &[Example] = &[
                train:   3%|▎         | 166/5000 [00:08<04:16, 18.87it/s, mem=68.5G]\n\
                train:   3%|▎         | 168/5000 [00:08<04:16, 18.87it/s, mem=69.1G]",
         states: &[("other", "69.1G")],
+    },
+    Example {
+        version: "metrics of a logger",
+        text: "{'step': 11, 'loss': 1.25, 'memory/allocated_gb': 18.25}\n{'step': 12, 'loss': 1.25, 'memory/allocated_gb': 18.75}\n\
+               {'step': 13, 'loss': 1.25, 'memory/allocated_gb': 19.25}\n{'step': 14, 'loss': 1.25, 'memory/allocated_gb': 19.75}\n\
+               {'step': 15, 'loss': 1.25, 'memory/allocated_gb': 20.25}",
+        states: &[("other", "20.25")],
     },
     Example {
         version: "any program",
