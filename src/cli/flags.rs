@@ -184,11 +184,15 @@ impl Flags {
     pub fn job(&self) -> PlannedJob {
         let mut facts = Vec::new();
         let mut say = |name: &str, value| facts.push((name.to_owned(), value));
-        let devices = (self.gpus.is_some() || self.nodes.is_some())
-            .then(|| self.gpus.unwrap_or(1).saturating_mul(self.nodes.unwrap_or(1)));
+        // What is not said of the two, a configuration says.
+        let one = |number: Option<u64>| number.or(self.from.is_empty().then_some(1));
+        let is_said = self.gpus.is_some() || self.nodes.is_some();
+        let devices = one(self.gpus).zip(one(self.nodes)).filter(|_| is_said);
+        let devices = devices.map(|(gpus, nodes)| gpus.saturating_mul(nodes));
         let stage = self.zero.or(self.fsdp.map(|fsdp| if fsdp == Fsdp::GradOp { 2 } else { 3 }));
         let numbers = [
-            ("config.processes_per_node", self.gpus.or(self.nodes.map(|_| 1))),
+            ("config.processes_per_node", self.gpus.or(devices.and(Some(1)))),
+            ("config.nodes", self.nodes),
             ("job.world_size", devices),
             ("config.zero_stage", stage),
             ("config.micro_batch", self.micro_batch),

@@ -30,7 +30,10 @@ pub fn estimate(planned: &PlannedJob, options: &Options) -> Result<Estimate, Est
         known.say(name, value.clone());
     }
     let is_precision_said = known.text("config.trains_in").is_some();
+    let is_counted = ["config.processes_per_node", "config.nodes"].iter().any(|name| known.number(name).is_some());
     let (job, launch) = launched(&planned.from, knowledge, site)?;
+    // The ranks that the configuration counts are not those of what the user says.
+    let job = Job { world_size: job.world_size.filter(|_| !is_counted), ..job };
     // What the user says takes precedence over the configuration.
     facts::of_job(&mut known, &job);
     launch.configure(&mut known);

@@ -6,7 +6,7 @@ use super::selection::{change, proposed, telling};
 use super::wording::{self, Amounts, Labels};
 use crate::diagnosis::UNKNOWN;
 use crate::knowledge::Language;
-use crate::model::{Diagnosis, FigureName, Incident, Phase, Report};
+use crate::model::{Diagnosis, FigureName, Incident, Kind, Phase, Report};
 
 /// The lead of a report.
 pub(super) struct Lead<'a> {
@@ -86,7 +86,9 @@ fn amounts(root: &Incident, language: Language) -> Option<String> {
         AnonRss, GpuFree, GpuTotal, KvCacheAvailable, MemcgLimit, NodeTotal, NodeUsed, ProcessInUse, Requested,
     };
     let said = |name| amount(root.figures.iter().find(|figure| figure.name == name)?);
-    let (requested, free, total) = (said(Requested), said(GpuFree), said(GpuTotal));
+    // A GPU's capacity says nothing about what ran out on the host.
+    let of_gpu = |name| said(name).filter(|_| root.kind == Kind::GpuOom);
+    let (requested, free, total) = (said(Requested), of_gpu(GpuFree), of_gpu(GpuTotal));
     let amounts = match (requested, free, total) {
         (Some(requested), free, total) => Amounts::Requested { requested, free, total },
         (None, _, Some(total)) if said(ProcessInUse).is_some() => {

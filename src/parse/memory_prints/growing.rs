@@ -85,7 +85,8 @@ fn metric(line: &str) -> Option<(&str, Size<'_>)> {
         let (rest, size) = text::counted(value, unit).ok()?;
         // At the end of a line the number may be cut off.
         let is_whole = rest.starts_with(|c: char| !c.is_alphanumeric() && c != '.' && c != '%');
-        let is_memory = OF_MEMORY.iter().any(|word| name.contains(word));
+        // `mem_mb` alone is what a job asks its scheduler for.
+        let is_memory = name != "mem" && OF_MEMORY.iter().any(|word| name.contains(word));
         (is_memory && is_whole && size.bytes? > Bytes(0)).then_some((&line[..before.len() + ending.len()], size))
     })
 }

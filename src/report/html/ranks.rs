@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::super::ranks::{Node, RankWords, Sign, is_telling, nodes, row_words, signs, words};
+use super::super::ranks::{Node, RankWords, Sign, is_telling, known_nodes, nodes, row_words, signs, words};
 use super::super::wording;
 use super::plain;
 use crate::knowledge::Language;
@@ -20,7 +20,7 @@ pub(super) fn grid(report: &Report, language: Language) -> Markup {
             @let rest = ranks.count.saturating_sub(ranks.rows.len());
             h2 { (heading) }
             p {
-                (of(ranks.count, ranks.nodes.len()))
+                (of(ranks.count, known_nodes(ranks)))
                 @for counted in &ranks.states { (comma) (counted.count) " " (state(counted.state)) }
                 @if rest > 0 { " (" (more_ranks(rest)) ")" }
             }

@@ -8,7 +8,7 @@ use super::names;
 use crate::knowledge::Language;
 use crate::model::{Outlier, Ranks};
 #[cfg(feature = "render")]
-pub(super) use rows::{Node, Sign, is_telling, lines, nodes, row_words, signs};
+pub(super) use rows::{Node, Sign, is_telling, known_nodes, lines, nodes, row_words, signs};
 pub(super) use words::{RankWords, words};
 
 /// `ranks` with its outliers described in `language`.

@@ -112,7 +112,7 @@ pub(in crate::report) fn lines(report: &Report, ranks: &Ranks, language: Languag
     let comma = wording::comma(language);
     let counts = ranks.states.iter().map(|counted| format!("{} {}", counted.count, state(counted.state)));
     let counts = counts.collect::<Vec<_>>().join(comma);
-    let mut told = vec![format!("{}{}{counts}", of(ranks.count, ranks.nodes.len()), wording::colon(language))];
+    let mut told = vec![format!("{}{}{counts}", of(ranks.count, known_nodes(ranks)), wording::colon(language))];
     told.extend(ranks.first_row().map(|row| row_words(report, ranks, row, language)));
     told.extend(ranks.outliers.iter().map(|outlier| outlier.words.clone()));
     let Grid { lines: rows, is_joined, left_out } = grid(ranks, language, most);
@@ -249,4 +249,10 @@ pub(in crate::report) fn row_words(report: &Report, ranks: &Ranks, row: &RankRow
         held.unwrap_or_default(),
         place.unwrap_or_default()
     )
+}
+
+/// How many nodes the ranks ran on; 0 if that is not known of each.
+pub(in crate::report) fn known_nodes(ranks: &Ranks) -> usize {
+    let all_known = ranks.rows.iter().all(|row| row.node.is_some());
+    if all_known { ranks.nodes.len() } else { 0 }
 }
