@@ -110,10 +110,9 @@ impl JobConfig<'_> {
             turned.replace(&fact.name, value);
         }
         let before = || decided.get_or_init(|| self.decided(facts));
+        // A dialect knows better than the knob what its value means for its fact: a prompt's length is not a sequence's.
         for (name, value) in self.decided_otherwise(before, &turned, knob, to) {
-            if knob.fact.as_deref() != Some(&*name) {
-                turned.replace(&name, value);
-            }
+            turned.replace(&name, value);
         }
         turned
     }
