@@ -157,6 +157,7 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &memory_prints::Metrics,
     &memory_prints::NvidiaSmi,
     &memory_prints::ProcessMemory,
+    &memory_prints::SystemTables,
     &ray_monitor::RayMonitor,
     &ray_worker::RayWorker,
     &ray_store::RayStore,
