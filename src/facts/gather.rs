@@ -168,10 +168,19 @@ fn holders(facts: &mut Facts, incident: &Incident) {
     }
     facts.say("consumers.own", Value::Number(held_by(incident, |of_job| of_job)));
     facts.say("consumers.alike", number(alike(incident)));
+    let kin = kin(incident);
+    facts.say("consumers.kin", number(kin.len()));
+    facts.say("consumers.kin_sum", Value::Number(kin.iter().map(|one| one.bytes.0 as f64).sum()));
     let of_launcher = incident.consumers.iter().filter(|consumer| consumer.is_rank());
     facts.say("consumers.ranks", Value::Number(of_launcher.map(|rank| rank.bytes.0 as f64).sum()));
     let roles = incident.consumers.iter().filter_map(|consumer| consumer.role.as_deref()).map(text).collect();
     facts.say("consumers.roles", Value::List(roles));
+}
+
+/// The consumers that are called like the largest one, which they include.
+fn kin(incident: &Incident) -> Vec<&Consumer> {
+    let Some(role) = incident.consumers.first().and_then(|largest| largest.role.as_deref()) else { return Vec::new() };
+    incident.consumers.iter().filter(|consumer| consumer.role.as_deref() == Some(role)).collect()
 }
 
 /// How many consumers other than the victim hold as much as the largest of them, within a fiftieth: ranks of one job, as a rule.
