@@ -380,6 +380,7 @@ fn examine(
     if let Some(prediction) = &predicted {
         prediction.add_facts(&mut facts);
     }
+    launch.state_heads(&mut facts);
     let signals = signals::of(&found, &facts, &knowledge.ranking.libraries);
     Examined { found, facts, signals, predicted }
 }

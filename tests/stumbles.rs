@@ -231,3 +231,70 @@ fn of_several_servers_the_one_that_failed_is_changed() -> Outcome {
     }
     Ok(())
 }
+
+#[test]
+fn a_flag_that_is_false_and_an_answer_that_is_passed_on_are_no_failure() -> Outcome {
+    for log in [
+        "{\"Status\":\"exited\",\"Running\":false,\"OOMKilled\":false,\"Dead\":false,\"Pid\":0,\"ExitCode\":0}\n",
+        "INFO:     10.0.3.20:58650 - \"POST /v1/chat/completions HTTP/1.1\" 200 OK\ndata: {\"id\":\"c-1\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB\"}}]}\n",
+    ] {
+        assert_eq!(verdict(log)?, Kind::None, "{log}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_the_cluster_did_with_a_pod_explains_its_status() -> Outcome {
+    let described = "Containers:\n  vllm:\n    State:          Terminated\n      Reason:       Error\n      Exit Code:    137\nEvents:\n  Type     Reason     Age   From               Message\n";
+    let preempted = "  Warning  Preempted  2m    default-scheduler  Preempted by pod 7a1e on node gpu-3\n";
+    let probed = "  Normal   Killing    3m    kubelet  Container vllm failed liveness probe, will be restarted\n";
+    assert_eq!(verdict(described)?, Kind::SigkillUnattributed);
+    for event in [preempted, probed] {
+        assert_eq!(verdict(&format!("{described}{event}"))?, Kind::None, "{event}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_job_that_finished_after_the_kernel_killed_another_process_survived() -> Outcome {
+    let kernel = "[Mon Nov  3 09:03:12 2025] Out of memory: Killed process 9911 (chrome) total-vm:1211122kB, anon-rss:812211kB, file-rss:0kB, shmem-rss:0kB, UID:1000 pgtables:1122kB oom_score_adj:300\n";
+    let log = |hour| {
+        format!(
+            "2025-11-03T0{hour}:00:00 INFO step 1000/1000 loss 1.1\n2025-11-03T0{hour}:00:09 INFO training finished, model saved\n"
+        )
+    };
+    let survived = |hour| -> Result<bool, Box<dyn Error>> {
+        let report = report(&[("dmesg.log", kernel), ("job.log", &log(hour))])?;
+        Ok(report.incidents.iter().all(|incident| incident.recovered))
+    };
+    assert!(survived(9 - 1).is_ok_and(|survived| !survived), "the kill came later");
+    assert!(survived(9).is_ok_and(|survived| !survived), "the kill came later");
+    let later = report(&[("dmesg.log", kernel), ("job.log", &log(9).replace("T09:00", "T09:10"))])?;
+    assert!(later.incidents.iter().all(|incident| incident.recovered));
+    Ok(())
+}
+
+#[test]
+fn all_of_a_nodes_memory_is_no_limit_to_be_raised() -> Outcome {
+    let log = "slurmstepd: error: Detected 1 oom_kill event in StepId=41003.0. Some of the step tasks have been OOM Killed.\n";
+    let raised = |memory: &str| -> Result<bool, Box<dyn Error>> {
+        let script =
+            format!("#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --mem={memory}\nsrun python train.py --lr 1e-5\n");
+        let report = report(&[("job.log", log), ("run.sbatch", &script)])?;
+        Ok(patches(&report).iter().any(|patch| patch.knob == "--mem"))
+    };
+    assert!(raised("64G")?);
+    assert!(!raised("0")?);
+    Ok(())
+}
+
+#[test]
+fn the_option_that_the_program_names_goes_first_where_it_is_set() -> Outcome {
+    let log = "2025-02-11T09:24:00.1Z  INFO text_generation_router: router/src/main.rs:1: Warming up model\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.42 GiB. GPU 1 has a total capacity of 47.54 GiB of which 1.91 GiB is free.\n2025-02-11T09:24:03.8Z ERROR warmup{max_input_length=Some(12000) max_prefill_tokens=32000}: text_generation_router_v3::client: backends/v3/src/client/mod.rs:45: Server error: Not enough memory to handle 32000 prefill tokens. You need to decrease `--max-batch-prefill-tokens`\n";
+    let compose = "services:\n  tgi:\n    image: ghcr.io/huggingface/text-generation-inference:3.3.4\n    environment:\n      - MODEL_ID=mistralai/Mixtral-8x7B-Instruct-v0.1\n      - MAX_BATCH_PREFILL_TOKENS=32000\n      - MAX_TOTAL_TOKENS=20000\n";
+    let report = report(&[("job.log", log), ("docker-compose.yml", compose)])?;
+    let expected = ["- MAX_BATCH_PREFILL_TOKENS=32000", "- MAX_BATCH_PREFILL_TOKENS=16000"];
+    let changed: Vec<String> = changed(&report).iter().map(|line| format!("- {}", line.trim_start())).collect();
+    assert_eq!(changed, expected);
+    Ok(())
+}

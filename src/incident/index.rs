@@ -3,6 +3,8 @@ use std::sync::Arc;
 
 use crate::model::{Event, Exit, LineContext, LineNumber, Location, OtherFailureName, What};
 
+/// Those who kill what does not end in time once they have stopped it.
+const STOPPERS: [&str; 2] = ["slurm", "platform"];
 /// The fact by which a message says that the whole job is done.
 pub(super) const FINISHED: &str = "trainer.finished";
 
@@ -67,8 +69,9 @@ impl Index {
                     if failure.name == OtherFailureName::DeviceAssert {
                         input.assertion.get_or_insert(number);
                     }
-                    let is_cancelled =
-                        failure.name == OtherFailureName::Cancelled && !failure.follows && event.producer == "slurm";
+                    let is_cancelled = failure.name == OtherFailureName::Cancelled
+                        && !failure.follows
+                        && STOPPERS.contains(&event.producer);
                     if is_cancelled || matches!(failure.name, OtherFailureName::TimeLimit | OtherFailureName::Preempted)
                     {
                         input.scheduler = earlier(input.scheduler, line);
@@ -130,6 +133,11 @@ impl Index {
     /// Whether a scheduler announced on an earlier line that it ends the job.
     pub fn scheduler_before(&self, place: &Location) -> bool {
         self.at(place).and_then(|input| input.scheduler).is_some_and(|line| line < place.line)
+    }
+
+    /// Whether the input of `place` says anywhere that a scheduler stopped the job: lists of containers and events have no order in time.
+    pub fn scheduler_beside(&self, place: &Location) -> bool {
+        self.at(place).is_some_and(|input| input.scheduler.is_some())
     }
 
     /// The first event of the input of `place` that states a failed assertion in a kernel.

@@ -148,6 +148,9 @@ fn refused_last(case: &Case) -> Option<Group> {
     })
 }
 
+/// The producer of what orchestrators list of containers.
+const CONTAINERS: &str = "container";
+
 /// Processes that were killed or vanished, with nothing that says by whom or why.
 fn unexplained_kill(case: &Case) -> Option<Group> {
     let deaths: Vec<(usize, &Death)> =
@@ -191,7 +194,10 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
         if rank.is_some_and(|rank| case.index.timed_out_before(rank, &at.location)) {
             return true;
         }
-        case.index.scheduler_before(&at.location) || *basis == Basis::Reader && case.index.failed_before(&at.location)
+        let is_listed = event.producer == CONTAINERS && case.index.scheduler_beside(&at.location);
+        is_listed
+            || case.index.scheduler_before(&at.location)
+            || *basis == Basis::Reader && case.index.failed_before(&at.location)
     };
     let mut events: Vec<usize> = kills.iter().copied().filter(|kill| !explained(*kill)).collect();
     if events.is_empty() && !kills.is_empty() {

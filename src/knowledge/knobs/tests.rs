@@ -123,7 +123,7 @@ fn says_what_a_value_means_as_a_fact() -> Outcome {
         ("openrlhf", "zero_stage", "3", "3"),
         ("accelerate", "fsdp_sharding_strategy", "SHARD_GRAD_OP", "2"),
         ("llamafactory", "disable_gradient_checkpointing", "True", "false"),
-        ("megatron", "recompute_granularity", "selective", "true"),
+        ("megatron", "recompute_granularity", "selective", "selective"),
         ("transformers", "torch_dtype", "torch.bfloat16", "bf16"),
     ] {
         assert_eq!(knob(&knowledge, framework, id).map(|knob| knob.meaning(value)), Some(expected), "{id} {value}");

@@ -66,6 +66,15 @@ impl JobConfig<'_> {
         Some((ModelSize::of_parameters(count as u64), cites))
     }
 
+    /// Adds the number of KV heads of a model that is known by name, as flags would state it.
+    pub(crate) fn state_heads(&self, facts: &mut Facts) {
+        const HEADS: &str = "shape.kv_heads";
+        let heads = self.model(facts).and_then(|(model, cites)| Some((model.shape?.kv_heads(), cites)));
+        if let Some((heads, cites)) = heads.filter(|_| facts.number(HEADS).is_none()) {
+            facts.cite(HEADS, Value::Number(heads as f64), cites);
+        }
+    }
+
     /// The layout that `facts` describe for training `model`. `None` if an essential fact is unknown: the number of
     /// ranks that share states, the size of an adapter, or how quantised weights are trained.
     pub(crate) fn layout(&self, facts: &Facts, model: &ModelSize, trains: Trains) -> Option<Layout> {

@@ -197,7 +197,8 @@ impl<'g> Extractor<'g> {
                 self.close(index, &record);
             }
         }
-        let (anonymous, sign, device) = (self.origins.is_anonymous(origin), signs.shortage, signs.device);
+        let (anonymous, device) = (self.origins.is_anonymous(origin), signs.device);
+        let sign = signs.shortage.filter(|_| !is_heard_in(line.body()));
         self.reader.read(&Asked { origin, anonymous, line: &line, sign, device }, |first| {
             let context = context(&self.now, self.marks.get(&origin), &first);
             Record::new(self.path.clone(), self.origins.origin(origin).clone(), context, first)
@@ -351,12 +352,15 @@ fn is_heard(event: &Event, record: &Record) -> bool {
     let before = &record.text()[..at];
     let before = before.rsplit_once('\n').map_or(before, |(_, line)| line);
     // The cited words may be the whole line: then the users' words begin before those that prove anything.
-    let text = event.at.text.to_ascii_lowercase();
-    let proof = ["memory", "kill"].iter().filter_map(|word| text.find(word)).min();
-    let is_before_proof =
-        |words: &str| event.at.text.find(words).zip(proof).is_some_and(|(heard, proof)| heard < proof);
+    Inputs::shipped().text.heard.iter().any(|words| before.contains(words.as_str())) || is_heard_in(&event.at.text)
+}
+
+/// Whether what `line` says of memory or a kill stands behind the beginning of users' words.
+fn is_heard_in(line: &str) -> bool {
+    let small = line.to_ascii_lowercase();
+    let Some(proof) = ["memory", "kill"].iter().filter_map(|word| small.find(word)).min() else { return false };
     let heard = &Inputs::shipped().text.heard;
-    heard.iter().any(|words| before.contains(words.as_str()) || is_before_proof(words))
+    heard.iter().any(|words| line.find(words.as_str()).is_some_and(|heard| heard < proof))
 }
 
 impl LineSink for Extractor<'_> {
