@@ -320,7 +320,7 @@ fn failed_part<'f>(root: Option<&'f FoundIncident>, job: &'f Job) -> Failed<'f> 
     let Some(root) = root else { return Failed::default() };
     let limit = root.incident.figures.iter().find(|figure| figure.name == FigureName::MemcgLimit);
     Failed {
-        names: [root.text(CONTAINER_NAME), root.text(SERVICE_NAME), root.incident.victim.role.as_deref()],
+        name: root.text(CONTAINER_NAME).or_else(|| root.text(SERVICE_NAME)),
         limit: limit.and_then(|figure| figure.bytes),
         model: job.model.as_deref(),
     }

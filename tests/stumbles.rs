@@ -298,3 +298,26 @@ fn the_option_that_the_program_names_goes_first_where_it_is_set() -> Outcome {
     assert_eq!(changed, expected);
     Ok(())
 }
+
+#[test]
+fn names_of_models_and_services_are_whole_and_variables_need_no_shell() -> Outcome {
+    let log = "(EngineCore_DP0 pid=112) ERROR 11-02 08:21:45 [core.py:708] ValueError: To serve at least one request with the models's max seq len (32768), (8.00 GiB KV cache is needed, which is larger than the available KV cache memory (6.11 GiB). Based on the available memory, the estimated maximum model length is 25024. Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.\n";
+    let started = "(APIServer pid=1) INFO 11-02 08:21:01 [utils.py:233] non-default args: {'model': 'Qwen/Qwen2.5-32B-Instruct', 'max_model_len': 32768}\n";
+    // The client beside the server names the same model.
+    let client = "services:\n  llm:\n    image: vllm/vllm-openai:v0.11.0\n    command: Qwen/Qwen2.5-32B-Instruct --max-model-len 32768\n  app:\n    image: corp/app:3\n    environment:\n      - OPENAI_MODEL=Qwen/Qwen2.5-32B-Instruct\n      - discovery.type=single-node\n    command: python app.py\n";
+    // So does the container that fetches it.
+    let pod = "spec:\n  initContainers:\n    - name: fetch\n      image: corp/fetch:1\n      env:\n        - {name: MODEL_ID, value: Qwen/Qwen2.5-32B-Instruct}\n        - {name: my-var, value: x}\n      command: [sh, -c, 'fetch \"$MODEL_ID\"']\n  containers:\n    - name: vllm\n      image: vllm/vllm-openai:v0.11.0\n      command: [sh, -c, 'vllm serve Qwen/Qwen2.5-32B-Instruct --max-model-len 32768']\n";
+    for (name, text) in [("docker-compose.yml", client), ("pod.yaml", pod)] {
+        let report = report(&[("job.log", &format!("{started}{log}")), (name, text)])?;
+        assert!(changed(&report).iter().any(|line| line.contains("25024")), "{name}: {:?}", patches(&report));
+    }
+    // `llama-server` is no process of the service `server`.
+    let killed = "[  100.000100] llama-server invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0\n[  100.000200] memory: usage 16777216kB, limit 16777216kB, failcnt 12\n[  100.000300] Memory cgroup out of memory: Killed process 41234 (llama-server) total-vm:30000000kB, anon-rss:16000000kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:100kB oom_score_adj:0\n";
+    let compose = "services:\n  llama:\n    image: ghcr.io/ggml-org/llama.cpp:server\n    command: --model /models/q.gguf --ctx-size 65536\n    mem_limit: 16g\n  server:\n    image: nginx:1\n    mem_limit: 1g\n";
+    let by_limit = report(&[("dmesg.log", killed), ("docker-compose.yml", compose)])?;
+    assert_eq!(changed(&by_limit).first().map(String::as_str), Some("mem_limit: 16g"));
+    // Without the limit nothing tells which service it was.
+    let unknown = report(&[("dmesg.log", &killed.replace("limit 16777216kB", "")), ("docker-compose.yml", compose)])?;
+    assert!(changed(&unknown).iter().all(|line| !line.contains("mem_limit")), "{:?}", patches(&unknown));
+    Ok(())
+}

@@ -196,7 +196,16 @@ impl Case {
             let since = done.time.zip(event.time).and_then(|(done, failed)| done.since(&failed));
             since.is_some_and(|seconds| seconds > 0.0)
         };
+        let is_of_job = |victim: &Victim| {
+            let is_it = |pid: Option<u32>| pid.is_some() && pid == victim.pid;
+            let died = self.events.iter().any(|other| match &other.what {
+                What::Death(death) => is_it(death.victim.pid),
+                _ => other.producer != KERNEL && is_it(other.origin.pid),
+            });
+            died || victim.pid.is_some_and(|pid| self.processes.contains_key(&pid))
+        };
         event.producer == KERNEL
+            && !event.processes().iter().any(is_of_job)
             && done.into_iter().any(|done| done.at.location.path != event.at.location.path && later(done))
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::part::{Failed, Part};
+use super::part::{self, Failed, Part};
 use crate::config::{Document, Entry, EntryKind, Format};
 use crate::knowledge::{Knob, Target, is_end, is_named, last_step};
 
@@ -72,7 +72,7 @@ impl SettingIndex {
                 places.entry(end_of(key)).or_default().push((document, entry));
             }
         }
-        let parts = documents.iter().map(|document| Part::of(document, &Failed::default())).collect();
+        let parts = Vec::new();
         SettingIndex { places, main: documents.iter().map(Document::main_command).collect(), parts }
     }
 
@@ -110,9 +110,12 @@ impl SettingIndex {
         }
         // Whole names take precedence over partial ones, and later entries over earlier ones in the same document.
         let best = settings.iter().map(|(rank, _)| *rank).min()?;
-        let (_, Setting { document, entry }) = settings.into_iter().rfind(|(rank, _)| *rank == best)?;
-        let place = documents.iter().position(|known| known.path() == document.path());
-        let is_one = place.and_then(|place| self.parts.get(place)).is_none_or(Option::is_none);
+        settings.retain(|(rank, _)| *rank == best);
+        let is_one = self.parts.get(best.0).is_none_or(Option::is_none);
+        if is_one && differs_by_container(settings.iter().map(|(_, setting)| setting.entry)) {
+            return None;
+        }
+        let (_, Setting { document, entry }) = settings.pop()?;
         let counts = document.get(&entry.key).filter(|counted| is_one && suits(knob, counted));
         Some(Setting { document, entry: counts.unwrap_or(entry) })
     }
@@ -182,6 +185,14 @@ fn end_of(key: &str) -> String {
 /// A key without the name of the file that a script writes: `ds_config.json:zero_optimization.stage`.
 pub(crate) fn without_file(key: &str) -> &str {
     key.split_once(':').map_or(key, |(_, key)| key)
+}
+
+/// Whether several containers or services set it, each to a value of its own: which of them counts is not known then.
+fn differs_by_container<'e>(mut settings: impl Iterator<Item = &'e Entry>) -> bool {
+    let Some(first) = settings.next() else { return false };
+    let path = part::path(&first.key);
+    let is_other = |entry: &Entry| part::path(&entry.key) != path && entry.value != first.value;
+    path.is_some() && first.kind == EntryKind::Setting && settings.any(is_other)
 }
 
 /// Whether an entry of this kind can set a knob with this target. A script's variable does not reach the processes that

@@ -111,8 +111,18 @@ impl<'k> JobConfig<'k> {
         let is_started = |words: &str| framework.launched_by.iter().any(|start| words.contains(start.as_str()));
         let mut parts = self.documents.iter().zip(self.index.parts());
         parts.any(|(document, part)| {
-            part.as_ref().is_some_and(|part| part.has_failed && part.lacks(document, is_started))
+            part.as_ref().is_some_and(|part| {
+                // Under whatever name it starts the framework: its options are those of the framework.
+                let mut own = document.entries().iter().enumerate().filter(|(index, _)| !part.excludes(*index));
+                let is_option = |entry: &Entry| entry.kind != EntryKind::Setting && self.is_option_of(framework, entry);
+                part.has_failed && part.lacks(document, is_started) && !own.any(|(_, entry)| is_option(entry))
+            })
         })
+    }
+
+    /// Whether `entry` sets an option of `framework` itself.
+    fn is_option_of(&self, framework: &Framework, entry: &Entry) -> bool {
+        self.knobs_of(&framework.name).any(|knob| knob.knows(&entry.key))
     }
 
     /// The command of `document` that failed, if it starts several and the logs tell which.

@@ -1,6 +1,6 @@
 //! Chooses, of several containers, services or commands that a file starts, the one that failed.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::config::{Command, Document, Entry, EntryKind, Format, Value};
 use crate::model::{Bytes, Location};
@@ -9,8 +9,8 @@ use crate::parse::granted;
 /// What the logs tell of the part that failed.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Failed<'f> {
-    /// What it may be called: a container, a service, a process.
-    pub names: [Option<&'f str>; 3],
+    /// The name of the container or service.
+    pub name: Option<&'f str>,
     /// The memory limit that was hit.
     pub limit: Option<Bytes>,
     /// The model that it worked with.
@@ -20,19 +20,18 @@ pub struct Failed<'f> {
 /// The part of a file that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
-    /// Its command with the most settings.
+    /// The command that failed, as far as the logs tell: its own settings count, and those that it lacks are added to it.
     pub command: Option<usize>,
     /// Whether the logs show that it failed; else it is only the likeliest.
     pub has_failed: bool,
-    /// The path of its keys, if it is a container or a service: `spec.template.spec.containers[1]`.
-    path: Option<String>,
     /// The indices of the entries that belong to others.
     others: HashSet<usize>,
+    /// The indices of the commands that belong to others.
+    other_commands: HashSet<usize>,
 }
 
 impl Part {
-    /// The part of `document` that `failed` describes, else the container that is granted a GPU. `None` if it has no more than one, or if none
-    /// of them stands out.
+    /// The part of `document` that `failed` describes, else the likeliest. `None` if it has no more than one, or if none of them stands out.
     pub fn of(document: &Document, failed: &Failed<'_>) -> Option<Part> {
         match document.format() {
             Format::Yaml => Part::of_containers(document, failed),
@@ -41,64 +40,56 @@ impl Part {
         }
     }
 
+    /// The containers or services that are called so, else those of which the limit was hit; else the likeliest are the only one that works
+    /// with the model, or those that are granted a GPU.
     fn of_containers(document: &Document, failed: &Failed<'_>) -> Option<Part> {
-        let settings = || document.entries().iter().filter(|entry| entry.kind == EntryKind::Setting);
-        let mut paths: Vec<&str> = Vec::new();
-        for path in settings().filter_map(|entry| path(&entry.key)) {
-            if paths.last() != Some(&path) && !paths.contains(&path) {
-                paths.push(path);
-            }
-        }
-        if paths.len() < 2 {
-            return None;
-        }
-        let places = &Places::of(document);
-        let of = |holder: &str| {
-            document.entries().iter().filter(move |entry| places.path(entry) == Some(holder)).collect::<Vec<&Entry>>()
+        let containers = containers(document);
+        let chosen = |is_it: &dyn Fn(&Container<'_>) -> bool| {
+            let chosen: Vec<usize> = (0..containers.len()).filter(|index| is_it(&containers[*index])).collect();
+            (!chosen.is_empty() && chosen.len() < containers.len()).then_some(chosen)
         };
-        let only = |is_it: &dyn Fn(&str) -> bool| {
-            let mut found = paths.iter().copied().filter(|path| is_it(path));
-            found.next().filter(|_| found.next().is_none())
+        let surely = chosen(&|container| failed.name.is_some_and(|name| container.is_called(name)))
+            .or_else(|| chosen(&|container| failed.limit.is_some_and(|limit| container.is_limited_to(limit))));
+        let has_failed = surely.is_some();
+        let by_model = || {
+            let works = |container: &Container<'_>| failed.model.is_some_and(|model| container.works_with(model));
+            chosen(&|container| !container.is_of_beginning() && works(container)).filter(|chosen| chosen.len() == 1)
         };
-        let known = only(&|path| failed.names.iter().flatten().any(|name| is_called(path, &of(path), name)))
-            .or_else(|| {
-                only(&|path| failed.limit.is_some_and(|limit| of(path).iter().any(|entry| limits(entry, limit))))
-            })
-            .or_else(|| {
-                only(&|path| failed.model.is_some_and(|model| of(path).iter().any(|entry| names(entry, model))))
-            });
-        let has_gpu = |path: &str| of(path).iter().any(|entry| entry.key.to_ascii_lowercase().contains(".com/gpu"));
-        let path = known.or_else(|| paths.iter().copied().find(|path| has_gpu(path)))?;
-        let entries = document.entries().iter().enumerate();
-        let is_other = |entry: &Entry| places.path(entry).is_some_and(|other| other != path);
-        let others: HashSet<usize> = entries.filter(|(_, entry)| is_other(entry)).map(|(index, _)| index).collect();
-        let size = |command: usize| of(path).iter().filter(|entry| entry.command == Some(command)).count();
-        let command = (0..document.commands().len())
-            .filter(|command| places.at(&document.commands()[*command].at) == Some(path))
-            .max_by_key(|command| size(*command));
-        Some(Part { command, has_failed: known.is_some(), path: Some(path.to_owned()), others })
+        let (chosen, is_told) = match surely.or_else(by_model) {
+            Some(chosen) => (chosen, true),
+            None => (chosen(&|container| container.has_gpu())?, false),
+        };
+        let is_other = |index: &usize| !chosen.contains(index);
+        let others = || (0..containers.len()).filter(is_other).map(|index| &containers[index]);
+        let size = |command: &usize| {
+            let own = document.entries().iter().filter(|entry| entry.command == Some(*command));
+            own.count()
+        };
+        let own = chosen.iter().flat_map(|index| &containers[*index].commands).copied();
+        Some(Part {
+            command: own.filter(|_| is_told && chosen.len() == 1).max_by_key(size),
+            has_failed,
+            others: others().flat_map(|container| &container.entries).map(|(index, _)| *index).collect(),
+            other_commands: others().flat_map(|container| &container.commands).copied().collect(),
+        })
     }
 
     /// Of several calls of one program, the only one that works with the model that failed.
     fn of_commands(document: &Document, failed: &Failed<'_>) -> Option<Part> {
         let (model, main) = (failed.model?, document.main_command()?);
-        let typed = document.commands().get(main)?.typed();
-        let alike: Vec<usize> =
-            (0..document.commands().len()).filter(|command| document.commands()[*command].typed() == typed).collect();
-        let works_with = |command: &&usize| {
-            let operands = document.commands()[**command].operands.iter();
-            let mut own = document.entries().iter().filter(|entry| entry.command == Some(**command));
-            operands.into_iter().any(|word| is_model(word, model)) || own.any(|entry| names(entry, model))
-        };
-        let mut meant = alike.iter().filter(works_with);
-        let command = *meant.next().filter(|_| alike.len() > 1)?;
-        if meant.next().is_some() {
-            return None;
-        }
-        let is_other = |entry: &Entry| entry.command.is_some_and(|own| own != command && alike.contains(&own));
+        let commands = document.commands();
+        let typed = commands.get(main)?.typed();
+        let alike: HashSet<usize> = (0..commands.len()).filter(|command| commands[*command].typed() == typed).collect();
+        let of_entries =
+            document.entries().iter().filter(|entry| names(entry, model)).filter_map(|entry| entry.command);
+        let of_operands = (0..commands.len()).filter(|command| has_operand(&commands[*command], model));
+        let meant: HashSet<usize> = of_entries.chain(of_operands).filter(|command| alike.contains(command)).collect();
+        let command = *meant.iter().next().filter(|_| meant.len() == 1 && alike.len() > 1)?;
+        let other_commands: HashSet<usize> = alike.into_iter().filter(|own| *own != command).collect();
+        let is_other = |entry: &Entry| entry.command.is_some_and(|own| other_commands.contains(&own));
         let entries = document.entries().iter().enumerate();
         let others = entries.filter(|(_, entry)| is_other(entry)).map(|(index, _)| index).collect();
-        Some(Part { command: Some(command), has_failed: true, path: None, others })
+        Some(Part { command: Some(command), has_failed: true, others, other_commands })
     }
 
     /// Whether the entry with this index belongs to another part.
@@ -108,54 +99,102 @@ impl Part {
 
     /// Whether `is_of` holds for words of others, but for none of its own: words of values, and of commands as one types them.
     pub fn lacks(&self, document: &Document, is_of: impl Fn(&str) -> bool) -> bool {
-        let Some(own) = self.path.as_deref() else { return false };
-        let places = Places::of(document);
-        let says = |is_own: bool| {
-            let is_there = |path: Option<&str>| path.is_some_and(|path| (path == own) == is_own);
-            let mut values = document.entries().iter().filter(|entry| is_there(places.path(entry)));
-            let mut commands = document.commands().iter().filter(|command| is_there(places.at(&command.at)));
-            values.any(|entry| matches!(&entry.value, Value::Text(words) if is_of(words)))
-                || commands.any(|command: &Command| is_of(&command.typed()))
+        let says = |is_other: bool| {
+            let entries = document.entries().iter().enumerate();
+            let mut entries = entries.filter(|(index, _)| self.others.contains(index) == is_other);
+            let commands = document.commands().iter().enumerate();
+            let mut commands = commands.filter(|(index, _)| self.other_commands.contains(index) == is_other);
+            entries.any(|(_, entry)| matches!(&entry.value, Value::Text(words) if is_of(words)))
+                || commands.any(|(_, command)| is_of(&command.typed()))
         };
-        says(false) && !says(true)
+        says(true) && !says(false)
     }
 }
 
-/// The containers and services of a document, by their places. Options and variables have no path: they stand within the value of a key.
-struct Places<'d> {
-    /// In the order of the text.
-    keys: Vec<((u64, u64), Option<&'d str>)>,
+/// A container or service of a file, with all that stands in it.
+struct Container<'d> {
+    /// The path of its keys: `spec.template.spec.containers[1]`, `services.trainer`.
+    path: &'d str,
+    entries: Vec<(usize, &'d Entry)>,
+    commands: Vec<usize>,
+    operands: Vec<&'d Command>,
 }
 
-impl<'d> Places<'d> {
-    fn of(document: &'d Document) -> Places<'d> {
-        let settings = document.entries().iter().filter(|entry| entry.kind == EntryKind::Setting);
-        let mut keys: Vec<_> = settings.map(|entry| (place(&entry.at.location), path(&entry.key))).collect();
-        keys.sort_by_key(|(place, _)| *place);
-        Places { keys }
+impl Container<'_> {
+    /// Whether it is called `name`. Compose numbers the containers of a service and puts the project's name before it.
+    fn is_called(&self, name: &str) -> bool {
+        let says_so = |entry: &Entry| {
+            let key = entry.key.get(self.path.len()..).unwrap_or_default();
+            matches!(key, ".name" | ".container_name") && entry.value.to_string() == name
+        };
+        let is_divided = |before: &str| before.is_empty() || before.ends_with(['-', '_']);
+        let is_service = |service: &str| {
+            let unnumbered = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches(['-', '_']);
+            [name, unnumbered].iter().any(|name| name.strip_suffix(service).is_some_and(is_divided))
+        };
+        self.entries.iter().any(|(_, entry)| entry.kind == EntryKind::Setting && says_so(entry))
+            || self.path.strip_prefix(SERVICES).is_some_and(is_service)
     }
 
-    fn path(&self, entry: &'d Entry) -> Option<&'d str> {
-        match entry.kind {
-            EntryKind::Setting => path(&entry.key),
-            _ => self.at(&entry.at.location),
+    /// Whether its memory is limited to about `limit`.
+    fn is_limited_to(&self, limit: Bytes) -> bool {
+        let near = |own: Bytes| own.0.abs_diff(limit.0) <= limit.0.unsigned_abs() / 100;
+        self.entries.iter().any(|(_, entry)| {
+            let is_limit = entry.key.ends_with(".limits.memory") || entry.key.ends_with(".mem_limit");
+            is_limit && granted(&entry.value.to_string()).is_some_and(near)
+        })
+    }
+
+    fn works_with(&self, model: &str) -> bool {
+        self.entries.iter().any(|(_, entry)| names(entry, model))
+            || self.operands.iter().any(|command| has_operand(command, model))
+    }
+
+    fn has_gpu(&self) -> bool {
+        self.entries.iter().any(|(_, entry)| entry.key.to_ascii_lowercase().contains(".com/gpu"))
+    }
+
+    /// Whether it runs only before the others begin.
+    fn is_of_beginning(&self) -> bool {
+        self.path.contains("initContainers[")
+    }
+}
+
+const SERVICES: &str = "services.";
+
+/// The containers and services of `document`. Options and variables have no path: they stand within the value of a key.
+fn containers(document: &Document) -> Vec<Container<'_>> {
+    let place = |location: &Location| (location.line.0, location.column.0);
+    let settings = document.entries().iter().filter(|entry| entry.kind == EntryKind::Setting);
+    let mut keys: Vec<_> = settings.map(|entry| (place(&entry.at.location), path(&entry.key))).collect();
+    keys.sort_by_key(|(place, _)| *place);
+    let path_at = |location: &Location| {
+        let behind = keys.partition_point(|(key, _)| *key <= place(location));
+        keys.get(behind.checked_sub(1)?)?.1
+    };
+    let mut containers: Vec<Container<'_>> = Vec::new();
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    for (index, entry) in document.entries().iter().enumerate() {
+        let path = if entry.kind == EntryKind::Setting { path(&entry.key) } else { path_at(&entry.at.location) };
+        let Some(path) = path else { continue };
+        let own = *known.entry(path).or_insert_with(|| {
+            containers.push(Container { path, entries: Vec::new(), commands: Vec::new(), operands: Vec::new() });
+            containers.len() - 1
+        });
+        containers[own].entries.push((index, entry));
+    }
+    for (index, command) in document.commands().iter().enumerate() {
+        if let Some(own) = path_at(&command.at).and_then(|path| known.get(path)) {
+            containers[*own].commands.push(index);
+            containers[*own].operands.push(command);
         }
     }
-
-    fn at(&self, location: &Location) -> Option<&'d str> {
-        let behind = self.keys.partition_point(|(key, _)| *key <= place(location));
-        self.keys.get(behind.checked_sub(1)?)?.1
-    }
-}
-
-fn place(location: &Location) -> (u64, u64) {
-    (location.line.0, location.column.0)
+    containers
 }
 
 /// The path of the container or service that the setting `key` belongs to.
-fn path(key: &str) -> Option<&str> {
+pub(super) fn path(key: &str) -> Option<&str> {
     const CONTAINERS: &str = "ontainers[";
-    const SERVICES: &str = "services.";
     if let Some(list) = key.find(CONTAINERS) {
         return Some(&key[..list + key[list..].find(']')? + 1]);
     }
@@ -163,29 +202,12 @@ fn path(key: &str) -> Option<&str> {
     Some(&key[..SERVICES.len() + name.find('.')?])
 }
 
-/// Whether the container or service at `path` is called `name`. Compose numbers the containers of a service.
-fn is_called(path: &str, entries: &[&Entry], name: &str) -> bool {
-    let is_named = |entry: &&Entry| {
-        let key = &entry.key[path.len().min(entry.key.len())..];
-        matches!(key, ".name" | ".container_name") && *entry.value.to_string() == *name
-    };
-    let service = path.strip_prefix("services.");
-    let is_service = |service: &str| {
-        let number = name.rsplit_once(service).map(|(_, number)| number.trim_start_matches(['-', '_']));
-        number.is_some_and(|number| number.chars().all(|c| c.is_ascii_digit()))
-    };
-    entries.iter().any(|entry| entry.kind == EntryKind::Setting && is_named(entry)) || service.is_some_and(is_service)
-}
-
-/// Whether `entry` is a memory limit of about `limit`.
-fn limits(entry: &Entry, limit: Bytes) -> bool {
-    let is_limit = entry.key.ends_with(".limits.memory") || entry.key.ends_with(".mem_limit");
-    let near = |own: Bytes| own.0.abs_diff(limit.0) <= limit.0.unsigned_abs() / 100;
-    is_limit && granted(&entry.value.to_string()).is_some_and(near)
-}
-
 fn names(entry: &Entry, model: &str) -> bool {
     matches!(&entry.value, Value::Text(words) if is_model(words, model))
+}
+
+fn has_operand(command: &Command, model: &str) -> bool {
+    command.operands.iter().any(|word| is_model(word, model))
 }
 
 /// Whether `words` are a model's name or path with the same last part as `model`.
@@ -222,7 +244,7 @@ mod tests {
     }
 
     fn named(name: &str) -> Failed<'_> {
-        Failed { names: [Some(name), None, None], ..Failed::default() }
+        Failed { name: Some(name), ..Failed::default() }
     }
 
     #[test]
@@ -243,8 +265,10 @@ mod tests {
         let model = |name| Failed { model: Some(name), ..Failed::default() };
         assert_eq!(length(named("llm-1"))?, Some(("32768".into(), true)));
         assert_eq!(length(named("small-1"))?, Some(("16384".into(), true)));
-        assert_eq!(length(model("/models/Qwen2.5-32B-Instruct"))?, Some(("32768".into(), true)));
+        assert_eq!(length(model("/models/Qwen2.5-32B-Instruct"))?, Some(("32768".into(), false)));
         assert_eq!(length(Failed::default())?, None);
+        assert_eq!(length(named("proj-small-1"))?, Some(("16384".into(), true)));
+        assert_eq!(length(named("webllm-1"))?, None);
         Ok(())
     }
 

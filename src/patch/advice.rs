@@ -35,28 +35,40 @@ impl Advice {
         ways().any(|way| direction(turn).is_none_or(|own| own == way))
     }
 
-    /// The direction in which `line` advises to turn the option `name`.
+    /// The direction in which `line` advises to turn the option `name`, at its first mention that a verb stands by.
     fn way(&self, line: &str, name: &str) -> Option<Direction> {
         let name = plain_name(&name.to_lowercase());
         // A plain word is no name.
         let name = Some(name.as_str()).filter(|name| name.contains('_'))?;
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let (at, _) = line.match_indices(name).find(|(at, name)| {
+        let mentions = line.match_indices(name).filter(|(at, name)| {
             !line[..*at].trim_end_matches("__").ends_with(is_part) && !line[at + name.len()..].starts_with(is_part)
-        })?;
-        let (before, behind) = (&line[..at], &line[at + name.len()..]);
-        let before = &before[line.floor_char_boundary(at.saturating_sub(NEAR)).min(before.len())..];
-        let behind = &behind[..behind.floor_char_boundary(NEAR)];
-        // The verb nearest before the name counts; `to a smaller value` may stand behind it.
-        let nearest = |words: &[Box<str>]| words.iter().filter_map(|word| before.rfind(&**word)).max();
-        match (nearest(&self.words.lower), nearest(&self.words.raise)) {
-            (None, None) if self.words.lower.iter().any(|word| behind.contains(&**word)) => Some(Direction::Lower),
-            (None, None) if self.words.raise.iter().any(|word| behind.contains(&**word)) => Some(Direction::Raise),
-            (None, None) => None,
-            (lower, raise) if lower > raise => Some(Direction::Lower),
-            _ => Some(Direction::Raise),
-        }
+        });
+        mentions.into_iter().find_map(|(at, _)| {
+            let before = &line[line.floor_char_boundary(at.saturating_sub(NEAR))..at];
+            let behind = &line[at + name.len()..];
+            let behind = &behind[..behind.floor_char_boundary(NEAR)];
+            // The verb nearest before the name counts; `to a smaller value` may stand behind it.
+            let nearest = |words: &[Box<str>]| words.iter().filter_map(|word| verbs(before, word).last()).max();
+            let is_behind = |words: &[Box<str>]| words.iter().any(|word| verbs(behind, word).next().is_some());
+            match (nearest(&self.words.lower), nearest(&self.words.raise)) {
+                (None, None) if is_behind(&self.words.lower) => Some(Direction::Lower),
+                (None, None) if is_behind(&self.words.raise) => Some(Direction::Raise),
+                (None, None) => None,
+                (lower, raise) if lower > raise => Some(Direction::Lower),
+                _ => Some(Direction::Raise),
+            }
+        })
     }
+}
+
+/// Where words begin with `stem` in `text`: verbs, not names (`reduce_bucket_size`) and not comparisons (`smaller than`).
+fn verbs<'t>(text: &'t str, stem: &'t str) -> impl Iterator<Item = usize> + 't {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(stem).map(|(at, _)| at).filter(move |at| {
+        let rest = text[at + stem.len()..].trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        !text[..*at].ends_with(is_part) && !rest.starts_with(is_part) && !rest.trim_start().starts_with("than ")
+    })
 }
 
 /// The direction of `turn`, if it has one.
@@ -94,6 +106,8 @@ mod tests {
         let sglang = "1. set --mem-fraction-static to a smaller value (e.g., 0.8 or 0.7)";
         assert_eq!(way(sglang, "--mem-fraction-static"), Some(Direction::Lower));
         assert_eq!(way("max_model_len=131072, max_num_seqs=256", "--max-model-len"), None);
+        assert_eq!(way("max_model_len (8192) is smaller than the model's", "--max-model-len"), None);
+        assert_eq!(way("reduce_bucket_size=5e8, allgather_bucket_size=5e8", "allgather_bucket_size"), None);
         Ok(())
     }
 }

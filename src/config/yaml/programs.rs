@@ -160,7 +160,12 @@ impl ProgramReader<'_> {
     /// Reads a script in `span`, to which the variables of `environment` are known.
     fn script(&mut self, script: &str, span: &Range<usize>, environment: &[(String, String)]) {
         let mut text = String::new();
-        for (name, value) in environment.iter().filter(|(_, value)| !value.contains('\'')) {
+        // Any other name would begin a command.
+        let is_variable = |name: &str| {
+            name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        };
+        for (name, value) in environment.iter().filter(|(name, value)| is_variable(name) && !value.contains('\'')) {
             text += &format!("{name}='{value}'\n");
         }
         let before = text.len();
@@ -173,7 +178,8 @@ impl ProgramReader<'_> {
         let places = Places::of(script, raw, span.clone());
         let mut parsed = shell::read(&text);
         parsed.found.retain(|found| found.span.start >= before);
-        self.add(parsed, |inner, _| places.at(inner.start - before..inner.end - before));
+        let moved = |at: usize| at.saturating_sub(before);
+        self.add(parsed, |inner, _| places.at(moved(inner.start)..moved(inner.end)));
     }
 
     fn add(&mut self, parsed: Parsed, place: impl Fn(Range<usize>, &str) -> Range<usize>) {

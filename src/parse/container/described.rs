@@ -33,11 +33,11 @@ pub(super) fn events(record: &Record) -> Vec<Event> {
 
 fn ended(record: &Record, name: &str, block: &str) -> Option<Event> {
     let mut lines = block.lines().map(str::trim_start);
-    let mut event = match lines.clone().find(|line| is_reason(line)) {
+    let mut event = match lines.find(|line| is_reason(line)) {
         Some(reason) => {
             let mut event = killed(record, reason.trim_end(), Some(name));
             event.evidence.push(record.cite(name));
-            let status = lines.find(|line| line.starts_with("Exit Code:"));
+            let status = lines.next().filter(|line| line.starts_with("Exit Code:"));
             event.evidence.extend(status.map(|status| record.cite(status.trim_end())));
             event.figures.extend(limit(record, block));
             event

@@ -212,7 +212,10 @@ fn is_about_pinned(text: &str) -> bool {
 /// The code of a call that puts a tensor into page-locked memory.
 fn is_pinning_call(code: &str) -> bool {
     let is_of_host = code.contains("device='cpu'") || code.contains("device=\"cpu\"");
-    code.contains(".pin_memory(") || is_of_host && code.contains("pin_memory=") && !code.contains("pin_memory=False")
+    // The same line may go on to copy it to the GPU.
+    let is_copied = code.contains(".cuda(") || code.contains(".to(");
+    code.contains(".pin_memory(") && !is_copied
+        || is_of_host && code.contains("pin_memory=") && !code.contains("pin_memory=False")
 }
 
 /// A call that asks for page-locked memory of the host.

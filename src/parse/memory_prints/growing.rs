@@ -78,16 +78,18 @@ fn named(line: &str) -> Option<(&str, Size<'_>)> {
 fn metric(line: &str) -> Option<(&str, Size<'_>)> {
     METRICS.iter().find_map(|ending| {
         let unit = if ending.starts_with("_g") || ending.starts_with("_G") { Bytes::GIB } else { Bytes::MIB };
-        let (before, rest) = line.split_once(ending)?;
-        let is_part = |c: char| c.is_ascii_alphanumeric() || "_/.-".contains(c);
-        let name = &before[before.trim_end_matches(is_part).len()..];
-        let value = rest.trim_start_matches(['"', '\'']).trim_start().strip_prefix([':', '='])?.trim_start();
-        let (rest, size) = text::counted(value, unit).ok()?;
-        // At the end of a line the number may be cut off.
-        let is_whole = rest.starts_with(|c: char| !c.is_alphanumeric() && c != '.' && c != '%');
-        // `mem_mb` alone is what a job asks its scheduler for.
-        let is_memory = name != "mem" && OF_MEMORY.iter().any(|word| name.contains(word));
-        (is_memory && is_whole && size.bytes? > Bytes(0)).then_some((&line[..before.len() + ending.len()], size))
+        line.match_indices(ending).find_map(|(at, _)| {
+            let is_part = |c: char| c.is_ascii_alphanumeric() || "_/.-".contains(c);
+            let name = &line[line[..at].trim_end_matches(is_part).len()..at];
+            let (before, rest) = line.split_at(at + ending.len());
+            let value = rest.trim_start_matches(['"', '\'']).trim_start().strip_prefix([':', '='])?.trim_start();
+            let (rest, size) = text::counted(value, unit).ok()?;
+            // At the end of a line the number may be cut off.
+            let is_whole = rest.starts_with(|c: char| !c.is_alphanumeric() && c != '.' && c != '%');
+            // `mem_mb` alone is what a job asks its scheduler for.
+            let is_memory = name != "mem" && OF_MEMORY.iter().any(|word| name.contains(word));
+            (is_memory && is_whole && size.bytes? > Bytes(0)).then_some((before, size))
+        })
     })
 }
 
