@@ -321,3 +321,15 @@ fn names_of_models_and_services_are_whole_and_variables_need_no_shell() -> Outco
     assert!(changed(&unknown).iter().all(|line| !line.contains("mem_limit")), "{:?}", patches(&unknown));
     Ok(())
 }
+
+#[test]
+fn nothing_moves_to_a_host_that_is_full() -> Outcome {
+    let log = "(WorkerDict pid=40126) verl actor_rollout_generate_sequences\nRay's memory monitor:\nPID     MEM(GB) COMMAND\n40126   11.20   ray::WorkerDict.actor_rollout_generate_sequences\n40125   11.17   ray::WorkerDict.actor_rollout_generate_sequences\n40032   11.17   ray::WorkerDict.actor_rollout_generate_sequences\n39907   0.54    ray::main_task\nray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n";
+    let launch = "python3 -m verl.trainer.main_ppo actor_rollout_ref.actor.fsdp_config.param_offload=False actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct\n";
+    let report = report(&[("job.log", log), ("launch.sh", launch)])?;
+    assert_eq!(report.verdict, Kind::HostOomRay);
+    let all = report.incidents[0].diagnoses.iter().flat_map(|diagnosis| &diagnosis.patches);
+    let offloads: Vec<&Patch> = all.filter(|patch| patch.knob.contains("offload")).collect();
+    assert!(offloads.iter().all(|patch| patch.from.as_deref().is_some_and(|from| from == "true")), "{offloads:?}");
+    Ok(())
+}

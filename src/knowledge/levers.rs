@@ -43,6 +43,9 @@ pub struct Lever {
     /// Whether turning it may use more of the memory that ran out: an engine that may take more has room for its cache.
     #[serde(default)]
     pub may_fill: bool,
+    /// Whether a knob that can turn it does so whatever else it is turned for: states that move to the host fill it.
+    #[serde(default)]
+    pub always: bool,
     /// A condition (CEL) under which no turn of it helps.
     #[serde(default)]
     pub unless: Option<Condition>,

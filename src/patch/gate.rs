@@ -68,7 +68,7 @@ pub(super) struct Passed {
 pub(super) fn pass(bench: &Workbench<'_>, change: &Change<'_>, against: &[&NotAdvisedRow]) -> Result<Passed, Refusal> {
     let lever = bench.knowledge.levers.iter().find(|lever| lever.name == change.row.lever);
     let is_idle = lever.and_then(|lever| lever.unless.as_ref()).is_some_and(|unless| bench.holds(unless));
-    if is_idle {
+    if is_idle || turns_what_harms(bench, change) {
         return Err(Refusal::Lever);
     }
     if is_elsewhere(change.turn, bench.sure_phase()) {
@@ -92,6 +92,14 @@ pub(super) fn pass(bench: &Workbench<'_>, change: &Change<'_>, against: &[&NotAd
         return Err(Refusal::Overfills);
     }
     Ok(Passed { open, notes: notes(bench, change) })
+}
+
+/// Whether the same turn of the knob also turns a lever that must not be turned here: offload frees a cache of the GPU, but fills the host.
+fn turns_what_harms(bench: &Workbench<'_>, change: &Change<'_>) -> bool {
+    let same = change.knob.lever.iter().filter(|turn| turn.to == change.turn.to && turn.name != change.turn.name);
+    let mut levers =
+        same.filter_map(|turn| bench.knowledge.levers.iter().find(|lever| lever.always && lever.name == turn.name));
+    levers.any(|lever| lever.unless.as_ref().is_some_and(|unless| bench.holds(unless)))
 }
 
 /// Whether `turn` frees memory only at moments other than `phase`.
