@@ -6,12 +6,14 @@ use crate::model::{Event, Exit, LineContext, LineNumber, Location, OtherFailureN
 /// Those who kill what does not end in time once they have stopped it.
 const STOPPERS: [&str; 2] = ["slurm", "platform"];
 /// The fact by which a message says that the whole job is done.
-pub(super) const FINISHED: &str = "trainer.finished";
+const FINISHED: &str = "trainer.finished";
 
 /// An index of the events of a case by input and line, so that a look-up costs the same however many events there are.
 #[derive(Default)]
 pub(super) struct Index {
     inputs: HashMap<Arc<str>, Input>,
+    /// The events that say that the whole job is done.
+    finishes: Vec<usize>,
 }
 
 /// The index of one input.
@@ -44,6 +46,7 @@ impl Index {
         for (number, event) in events.iter().enumerate() {
             let (path, line) = (&event.at.location.path, event.at.location.line);
             if event.facts.iter().any(|fact| fact.key == FINISHED) {
+                index.finishes.push(number);
                 let input = index.input(path);
                 input.last_finish = input.last_finish.max(Some(line));
             }
@@ -121,6 +124,11 @@ impl Index {
     /// Whether a later line than that of `place` states an end or a failure.
     pub fn ends_after(&self, place: &Location) -> bool {
         self.at(place).and_then(|input| input.last_end).is_some_and(|line| line > place.line)
+    }
+
+    /// The events that say that the whole job is done, as indices.
+    pub fn finishes(&self) -> &[usize] {
+        &self.finishes
     }
 
     /// Whether a later line than that of `place` says that the whole job is done, and no end or failure follows it.

@@ -191,22 +191,20 @@ impl Case {
     /// Whether the job's own log says that it was done at a time after that of `event`, which another log tells: a kernel that killed a
     /// process beside the job.
     fn finished_since(&self, event: &Event) -> bool {
-        let done = self.events.iter().filter(|done| done.facts.iter().any(|fact| fact.key == index::FINISHED));
-        let later = |done: &Event| {
+        let is_later = |done: &Event| {
             let since = done.time.zip(event.time).and_then(|(done, failed)| done.since(&failed));
-            since.is_some_and(|seconds| seconds > 0.0)
+            done.at.location.path != event.at.location.path && since.is_some_and(|seconds| seconds > 0.0)
         };
-        let is_of_job = |victim: &Victim| {
-            let is_it = |pid: Option<u32>| pid.is_some() && pid == victim.pid;
-            let died = self.events.iter().any(|other| match &other.what {
-                What::Death(death) => is_it(death.victim.pid),
-                _ => other.producer != KERNEL && is_it(other.origin.pid),
-            });
-            died || victim.pid.is_some_and(|pid| self.processes.contains_key(&pid))
+        let is_of_job = |pid: u32| {
+            let speaks_or_died = |other: &Event| match &other.what {
+                What::Death(death) => death.victim.pid == Some(pid),
+                _ => other.producer != KERNEL && other.origin.pid == Some(pid),
+            };
+            self.processes.contains_key(&pid) || self.events.iter().any(speaks_or_died)
         };
         event.producer == KERNEL
-            && !event.processes().iter().any(is_of_job)
-            && done.into_iter().any(|done| done.at.location.path != event.at.location.path && later(done))
+            && self.index.finishes().iter().any(|done| is_later(&self.events[*done]))
+            && !event.processes().iter().filter_map(|victim| victim.pid).any(is_of_job)
     }
 
     /// The tracebacks, each as event and frames.

@@ -263,6 +263,18 @@ pub enum To {
     Need,
 }
 
+impl To {
+    /// The direction in which it goes from any value, if it has one.
+    pub fn direction(&self) -> Option<Direction> {
+        let rises = match self {
+            To::Scale(factor) => *factor > 1.0,
+            To::Add(amount) => *amount > 0.0,
+            To::On | To::Off | To::Value(_) | To::Need => return None,
+        };
+        Some(if rises { Direction::Raise } else { Direction::Lower })
+    }
+}
+
 /// What must hold for a knob to be accepted and to have its effect.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

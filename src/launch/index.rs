@@ -72,8 +72,7 @@ impl SettingIndex {
                 places.entry(end_of(key)).or_default().push((document, entry));
             }
         }
-        let parts = Vec::new();
-        SettingIndex { places, main: documents.iter().map(Document::main_command).collect(), parts }
+        SettingIndex { places, main: documents.iter().map(Document::main_command).collect(), parts: Vec::new() }
     }
 
     /// Lets the settings of the part count that `failed` describes.

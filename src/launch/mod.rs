@@ -45,6 +45,8 @@ pub struct JobConfig<'k> {
     index: SettingIndex,
     /// The frameworks that the documents configure.
     configured: Vec<&'k Framework>,
+    /// Whether what failed is a container beside the one that runs the framework.
+    is_sidecar: bool,
     /// The facts of the configuration, computed on first use.
     stated: OnceCell<Vec<StatedFact>>,
 }
@@ -93,8 +95,17 @@ impl<'k> JobConfig<'k> {
         let framework = knowledge.frameworks.iter().find(has_own).or_else(|| knowledge.frameworks.iter().find(shown));
         let versions = job.versions.clone();
         let stated = OnceCell::new();
-        let mut launch =
-            JobConfig { knowledge, framework, version: None, versions, documents, index, configured, stated };
+        let mut launch = JobConfig {
+            knowledge,
+            framework,
+            version: None,
+            versions,
+            documents,
+            index,
+            configured,
+            is_sidecar: false,
+            stated,
+        };
         launch.version = launch.find_version(job);
         launch
     }
@@ -102,11 +113,16 @@ impl<'k> JobConfig<'k> {
     /// This configuration as that of the part that failed, if a file starts several: containers, services, commands.
     pub fn of_part(mut self, failed: &Failed<'_>) -> JobConfig<'k> {
         self.index.enter(&self.documents, failed);
+        self.is_sidecar = self.runs_beside_framework();
         self
     }
 
     /// Whether what failed is a container beside the one that runs the job's framework.
     pub fn is_sidecar(&self) -> bool {
+        self.is_sidecar
+    }
+
+    fn runs_beside_framework(&self) -> bool {
         let Some(framework) = self.framework else { return false };
         let is_started = |words: &str| framework.launched_by.iter().any(|start| words.contains(start.as_str()));
         let mut parts = self.documents.iter().zip(self.index.parts());
@@ -134,7 +150,7 @@ impl<'k> JobConfig<'k> {
 
     fn find_version(&self, job: &Job) -> Option<Arc<str>> {
         let framework = self.framework?;
-        self.stated_version(job).or_else(|| self.image_version(framework)).map(Arc::from).or_else(|| {
+        self.stated_version(job).map(Arc::from).or_else(|| {
             let keys = self.documents.iter().flat_map(Document::entries).map(|entry| &*entry.key);
             newest_version_with(self.knobs_of(&framework.name), keys)
         })
@@ -149,8 +165,7 @@ impl<'k> JobConfig<'k> {
     pub fn complete(&self, job: Job) -> Job {
         let mut said = Facts::default();
         self.configure(&mut said);
-        let of_image = || self.image_version(self.framework?);
-        let stated = self.stated_version(&job).or_else(of_image).map(str::to_owned);
+        let stated = self.stated_version(&job).map(str::to_owned);
         Job {
             framework: self.framework().map(str::to_owned).or(job.framework),
             framework_version_at_most: self.version.as_deref().filter(|_| stated.is_none()).map(str::to_owned),
@@ -162,9 +177,10 @@ impl<'k> JobConfig<'k> {
         }
     }
 
-    /// The version that the logs state, if it is that of the framework and not of one beneath it.
-    fn stated_version<'j>(&self, job: &'j Job) -> Option<&'j str> {
-        job.framework_version.as_deref().filter(|_| job.framework.as_deref() == self.framework())
+    /// The version that the logs state, if it is that of the framework and not of one beneath it, else that of its container image.
+    fn stated_version<'j>(&'j self, job: &'j Job) -> Option<&'j str> {
+        let said = job.framework_version.as_deref().filter(|_| job.framework.as_deref() == self.framework());
+        said.or_else(|| self.image_version(self.framework?))
     }
 
     /// The version that the tag of the framework's own container image names: `vllm/vllm-openai:v0.10.2`.

@@ -45,7 +45,7 @@ impl Part {
     fn of_containers(document: &Document, failed: &Failed<'_>) -> Option<Part> {
         let containers = containers(document);
         let chosen = |is_it: &dyn Fn(&Container<'_>) -> bool| {
-            let chosen: Vec<usize> = (0..containers.len()).filter(|index| is_it(&containers[*index])).collect();
+            let chosen: HashSet<usize> = (0..containers.len()).filter(|index| is_it(&containers[*index])).collect();
             (!chosen.is_empty() && chosen.len() < containers.len()).then_some(chosen)
         };
         let surely = chosen(&|container| failed.name.is_some_and(|name| container.is_called(name)))
@@ -59,18 +59,13 @@ impl Part {
             Some(chosen) => (chosen, true),
             None => (chosen(&|container| container.has_gpu())?, false),
         };
-        let is_other = |index: &usize| !chosen.contains(index);
-        let others = || (0..containers.len()).filter(is_other).map(|index| &containers[index]);
-        let size = |command: &usize| {
-            let own = document.entries().iter().filter(|entry| entry.command == Some(*command));
-            own.count()
-        };
-        let own = chosen.iter().flat_map(|index| &containers[*index].commands).copied();
+        let others = || (0..containers.len()).filter(|index| !chosen.contains(index)).map(|index| &containers[index]);
+        let only = chosen.iter().next().filter(|_| is_told && chosen.len() == 1).map(|index| &containers[*index]);
         Some(Part {
-            command: own.filter(|_| is_told && chosen.len() == 1).max_by_key(size),
+            command: only.and_then(Container::main_command),
             has_failed,
             others: others().flat_map(|container| &container.entries).map(|(index, _)| *index).collect(),
-            other_commands: others().flat_map(|container| &container.commands).copied().collect(),
+            other_commands: others().flat_map(|container| &container.commands).map(|(index, _)| *index).collect(),
         })
     }
 
@@ -116,8 +111,7 @@ struct Container<'d> {
     /// The path of its keys: `spec.template.spec.containers[1]`, `services.trainer`.
     path: &'d str,
     entries: Vec<(usize, &'d Entry)>,
-    commands: Vec<usize>,
-    operands: Vec<&'d Command>,
+    commands: Vec<(usize, &'d Command)>,
 }
 
 impl Container<'_> {
@@ -145,9 +139,15 @@ impl Container<'_> {
         })
     }
 
+    /// Its command with the most settings.
+    fn main_command(&self) -> Option<usize> {
+        let settings = |command| self.entries.iter().filter(|(_, entry)| entry.command == Some(command)).count();
+        self.commands.iter().map(|(command, _)| *command).max_by_key(|command| settings(*command))
+    }
+
     fn works_with(&self, model: &str) -> bool {
         self.entries.iter().any(|(_, entry)| names(entry, model))
-            || self.operands.iter().any(|command| has_operand(command, model))
+            || self.commands.iter().any(|(_, command)| has_operand(command, model))
     }
 
     fn has_gpu(&self) -> bool {
@@ -178,15 +178,14 @@ fn containers(document: &Document) -> Vec<Container<'_>> {
         let path = if entry.kind == EntryKind::Setting { path(&entry.key) } else { path_at(&entry.at.location) };
         let Some(path) = path else { continue };
         let own = *known.entry(path).or_insert_with(|| {
-            containers.push(Container { path, entries: Vec::new(), commands: Vec::new(), operands: Vec::new() });
+            containers.push(Container { path, entries: Vec::new(), commands: Vec::new() });
             containers.len() - 1
         });
         containers[own].entries.push((index, entry));
     }
     for (index, command) in document.commands().iter().enumerate() {
         if let Some(own) = path_at(&command.at).and_then(|path| known.get(path)) {
-            containers[*own].commands.push(index);
-            containers[*own].operands.push(command);
+            containers[*own].commands.push((index, command));
         }
     }
     containers
@@ -223,7 +222,7 @@ mod tests {
     type Outcome = Result<(), crate::config::ConfigError>;
 
     const POD: &str = "spec:\n  initContainers:\n    - name: fetch\n      command: [aws, s3, sync]\n      resources:\n        limits: {memory: 1Gi}\n  containers:\n    - name: vllm\n      command: [vllm, serve, --max-model-len=8192]\n      resources:\n        limits: {memory: 64Gi, nvidia.com/gpu: 4}\n    - name: metrics\n      resources:\n        limits: {memory: 128Mi}\n";
-    const SERVICES: &str = "services:\n  llm:\n    image: vllm/vllm-openai:v0.11.0\n    command: --model Qwen/Qwen2.5-32B-Instruct --max-model-len 32768\n    mem_limit: 64g\n  small:\n    image: vllm/vllm-openai:v0.11.0\n    command: --model Qwen/Qwen2.5-1.5B-Instruct --max-model-len 16384 --enforce-eager\n    mem_limit: 8g\n";
+    const COMPOSE: &str = "services:\n  llm:\n    image: vllm/vllm-openai:v0.11.0\n    command: --model Qwen/Qwen2.5-32B-Instruct --max-model-len 32768\n    mem_limit: 64g\n  small:\n    image: vllm/vllm-openai:v0.11.0\n    command: --model Qwen/Qwen2.5-1.5B-Instruct --max-model-len 16384 --enforce-eager\n    mem_limit: 8g\n";
     const SCRIPT: &str = "CUDA_VISIBLE_DEVICES=0 vllm serve Qwen/Qwen2.5-32B-Instruct --max-model-len 32768 &\nCUDA_VISIBLE_DEVICES=1 vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len 16384 --enforce-eager &\n";
 
     /// The value of `key` that counts, and whether it is known to be of the part that failed.
@@ -241,6 +240,10 @@ mod tests {
             Some((entry.value.to_string(), part.has_failed))
         });
         Ok(counted)
+    }
+
+    fn working_with(model: &str) -> Failed<'_> {
+        Failed { model: Some(model), ..Failed::default() }
     }
 
     fn named(name: &str) -> Failed<'_> {
@@ -261,11 +264,10 @@ mod tests {
 
     #[test]
     fn options_belong_to_the_service_that_starts_them() -> Outcome {
-        let length = |failed| counted(Format::Yaml, SERVICES, failed, "max-model-len");
-        let model = |name| Failed { model: Some(name), ..Failed::default() };
+        let length = |failed| counted(Format::Yaml, COMPOSE, failed, "max-model-len");
         assert_eq!(length(named("llm-1"))?, Some(("32768".into(), true)));
         assert_eq!(length(named("small-1"))?, Some(("16384".into(), true)));
-        assert_eq!(length(model("/models/Qwen2.5-32B-Instruct"))?, Some(("32768".into(), false)));
+        assert_eq!(length(working_with("/models/Qwen2.5-32B-Instruct"))?, Some(("32768".into(), false)));
         assert_eq!(length(Failed::default())?, None);
         assert_eq!(length(named("proj-small-1"))?, Some(("16384".into(), true)));
         assert_eq!(length(named("webllm-1"))?, None);
@@ -275,10 +277,9 @@ mod tests {
     #[test]
     fn of_two_calls_of_a_program_the_model_tells_which_one_failed() -> Outcome {
         let length = |failed| counted(Format::Shell, SCRIPT, failed, "max-model-len");
-        let model = |name| Failed { model: Some(name), ..Failed::default() };
-        assert_eq!(length(model("Qwen/Qwen2.5-32B-Instruct"))?, Some(("32768".into(), true)));
-        assert_eq!(length(model("Qwen/Qwen2.5-7B-Instruct"))?, Some(("16384".into(), true)));
-        assert_eq!(length(model("Qwen/Qwen3-8B"))?, None);
+        assert_eq!(length(working_with("Qwen/Qwen2.5-32B-Instruct"))?, Some(("32768".into(), true)));
+        assert_eq!(length(working_with("Qwen/Qwen2.5-7B-Instruct"))?, Some(("16384".into(), true)));
+        assert_eq!(length(working_with("Qwen/Qwen3-8B"))?, None);
         Ok(())
     }
 

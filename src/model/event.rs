@@ -291,7 +291,8 @@ pub struct Fact {
 
 /// Name of the fact that says which device a job computes on.
 pub const DEVICE_IN_USE: &str = "device.in_use";
-/// The fact of a message that names the container it is about.
+
+/// Name of the fact that says which of a pod's containers a message is about.
 pub const CONTAINER_NAME: &str = "container.name";
 
 /// Name of the fact that says which of Docker Compose's containers a message is about.

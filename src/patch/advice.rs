@@ -3,7 +3,7 @@
 //! A program knows which of its options it ran into, which no rule about causes can know. PyTorch's hints do not count, because it prints
 //! the same ones whatever happened.
 
-use crate::knowledge::{AdviceWords, Direction, Knob, To, Turn, plain_name};
+use crate::knowledge::{AdviceWords, Direction, Knob, Turn, plain_name};
 
 /// Verb and option are this close together, in bytes.
 const NEAR: usize = 72;
@@ -11,19 +11,19 @@ const NEAR: usize = 72;
 const ALWAYS_HINTING: &str = "torch";
 
 /// The lines that advise something.
-#[derive(Debug, Default)]
-pub struct Advice {
+#[derive(Debug)]
+pub struct Advice<'w> {
     /// In lower case, with options' names in plain form.
     lines: Vec<String>,
-    words: AdviceWords,
+    words: &'w AdviceWords,
 }
 
-impl Advice {
+impl<'w> Advice<'w> {
     /// What `lines` advise in `words`.
-    pub fn of<'l>(lines: impl Iterator<Item = &'l str>, words: &AdviceWords) -> Advice {
+    pub fn of<'l>(lines: impl Iterator<Item = &'l str>, words: &'w AdviceWords) -> Advice<'w> {
         let said = lines.map(|line| plain_name(&line.to_lowercase()));
         let is_advice = |line: &String| words.all().any(|word| line.contains(word));
-        Advice { lines: said.filter(is_advice).collect(), words: words.clone() }
+        Advice { lines: said.filter(is_advice).collect(), words }
     }
 
     /// Whether a line advises to turn `knob` as `turn` does.
@@ -31,8 +31,9 @@ impl Advice {
         if self.lines.is_empty() || *knob.framework == *ALWAYS_HINTING {
             return false;
         }
-        let ways = || self.lines.iter().flat_map(|line| knob.names().filter_map(|name| self.way(line, name)));
-        ways().any(|way| direction(turn).is_none_or(|own| own == way))
+        let mut ways = self.lines.iter().flat_map(|line| knob.names().filter_map(|name| self.way(line, name)));
+        let own = turn.direction.or(turn.to.direction());
+        ways.any(|way| own.is_none_or(|own| own == way))
     }
 
     /// The direction in which `line` advises to turn the option `name`, at its first mention that a verb stands by.
@@ -41,6 +42,7 @@ impl Advice {
         // A plain word is no name.
         let name = Some(name.as_str()).filter(|name| name.contains('_'))?;
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        // The dashes before an option are underscores in plain form.
         let mentions = line.match_indices(name).filter(|(at, name)| {
             !line[..*at].trim_end_matches("__").ends_with(is_part) && !line[at + name.len()..].starts_with(is_part)
         });
@@ -71,17 +73,6 @@ fn verbs<'t>(text: &'t str, stem: &'t str) -> impl Iterator<Item = usize> + 't {
     })
 }
 
-/// The direction of `turn`, if it has one.
-fn direction(turn: &Turn) -> Option<Direction> {
-    turn.direction.or(match turn.to {
-        To::Scale(factor) if factor < 1.0 => Some(Direction::Lower),
-        To::Scale(_) => Some(Direction::Raise),
-        To::Add(step) if step < 0.0 => Some(Direction::Lower),
-        To::Add(_) => Some(Direction::Raise),
-        _ => None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,10 +82,8 @@ mod tests {
     fn the_option_that_the_program_names_is_known_with_its_direction() -> Result<(), Box<dyn std::error::Error>> {
         let knowledge = Knowledge::shipped()?;
         let way = |line: &str, name: &str| {
-            Advice::of([line].into_iter(), &knowledge.advice)
-                .lines
-                .first()
-                .and_then(|said| Advice::of([line].into_iter(), &knowledge.advice).way(said, name))
+            let advice = Advice::of([line].into_iter(), &knowledge.advice);
+            advice.lines.first().and_then(|said| advice.way(said, name))
         };
         let tgi = "Not enough memory to handle 32000 prefill tokens. You need to decrease `--max-batch-prefill-tokens`";
         assert_eq!(way(tgi, "--max-batch-prefill-tokens"), Some(Direction::Lower));

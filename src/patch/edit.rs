@@ -43,7 +43,7 @@ pub(super) fn edit(
         };
         let is_yaml = document.format() == Format::Yaml && given == Given::Flag;
         let failed = launch.failed_command(document).filter(|_| given == Given::Flag);
-        let command = failed.or_else(|| (0..document.commands().len()).find(is_meant).filter(|_| is_yaml));
+        let command = failed.or_else(|| (0..document.commands().len()).filter(|_| is_yaml).find(is_meant));
         (!is_yaml || command.is_some()).then(|| (document, Edit { file, key, to: to.clone(), given, command }))
     });
     let is_possible = |(document, edit): &(&Document, Edit)| can_be_made(document, std::slice::from_ref(edit));

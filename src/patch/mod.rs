@@ -56,7 +56,7 @@ pub struct Workbench<'a> {
     /// Caches what dialects derive from the facts.
     pub decided: OnceCell<Facts>,
     /// What the failing program itself advises.
-    pub advice: Advice,
+    pub advice: Advice<'a>,
     /// The predicted memory of the job, if known.
     pub prediction: Option<&'a Prediction>,
     /// What ran out.

@@ -61,7 +61,7 @@ fn judged(case: Case<'_>) -> Result<Result<Vec<String>, Refusal>, Box<dyn Error>
         facts: &facts,
         evaluator: &evaluator,
         decided: OnceCell::new(),
-        advice: Advice::default(),
+        advice: Advice::of(std::iter::empty(), &knowledge.advice),
         prediction: None,
         kind: case.kind,
         phase: case.phase,

@@ -31,6 +31,7 @@ use words::Quote;
 pub(crate) use edit::bare;
 pub(super) use edit::set;
 pub(super) use launchers::{is_option, is_shell};
+pub(super) use words::name_length;
 
 /// A script and the settings in it.
 #[derive(Debug, Clone)]

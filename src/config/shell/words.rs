@@ -133,6 +133,6 @@ pub(super) fn unescaped(text: &str) -> String {
 }
 
 /// The length of the variable name at the beginning of `text`.
-pub(super) fn name_length(text: &str) -> usize {
+pub(in super::super) fn name_length(text: &str) -> usize {
     if text.starts_with(|c: char| c.is_ascii_digit()) { 0 } else { word_length(text) }
 }

@@ -81,19 +81,19 @@ impl ProgramReader<'_> {
     fn environment(&mut self, members: &[Member]) -> Vec<(String, String)> {
         let mut known = Vec::new();
         for member in members.iter().filter(|member| ENVIRONMENT.contains(&member.key.as_str())) {
-            let named: Vec<(&str, &Node)> = match &member.value.shape {
-                Shape::Map(variables) => variables.iter().map(|own| (own.key.as_str(), &*own.value)).collect(),
-                Shape::List(items) => items.iter().filter_map(|item| variable(item)).collect(),
+            let scalar = |node: &Node| match &node.shape {
+                Shape::Scalar(value) => Some(self.word(value, &node.span)),
+                _ => None,
+            };
+            let item = |item: &Node| match variable(item) {
+                Some((name, node)) => Some((name.to_owned(), scalar(node)?)),
+                None => assignment(scalar(item)?),
+            };
+            let variables: Vec<(String, PlacedWord)> = match &member.value.shape {
+                Shape::Map(own) => own.iter().filter_map(|own| Some((own.key.clone(), scalar(&own.value)?))).collect(),
+                Shape::List(items) => items.iter().filter_map(|own| item(own)).collect(),
                 _ => Vec::new(),
             };
-            let mut variables: Vec<(String, PlacedWord)> = Vec::new();
-            for (name, node) in named {
-                let Shape::Scalar(value) = &node.shape else { continue };
-                variables.push((name.to_owned(), self.word(value, &node.span)));
-            }
-            if let Shape::List(items) = &member.value.shape {
-                variables.extend(self.words(items).into_iter().filter_map(assignment));
-            }
             for (name, (word, place)) in variables {
                 self.started.found.push(FoundSetting::new(&name, Value::of_word(&word), EntryKind::Env, place));
                 known.push((name, word));
@@ -161,10 +161,7 @@ impl ProgramReader<'_> {
     fn script(&mut self, script: &str, span: &Range<usize>, environment: &[(String, String)]) {
         let mut text = String::new();
         // Any other name would begin a command.
-        let is_variable = |name: &str| {
-            name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        };
+        let is_variable = |name: &str| !name.is_empty() && shell::name_length(name) == name.len();
         for (name, value) in environment.iter().filter(|(name, value)| is_variable(name) && !value.contains('\'')) {
             text += &format!("{name}='{value}'\n");
         }

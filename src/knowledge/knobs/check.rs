@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Constraint, DefaultValue, Direction, Knob, Note, Spelling, To, Turn, Type};
+use super::{Constraint, DefaultValue, Knob, Note, Spelling, To, Turn, Type};
 use crate::knowledge::causes::Origin;
 use crate::knowledge::facts::{Fact, FactType};
 use crate::knowledge::levers::Lever;
@@ -116,16 +116,9 @@ fn turns(Turn { direction, to, limit, .. }: &Turn, lever: &Lever, r#type: Type) 
     if !fits {
         return Err(format!("`{to:?}` does not fit a {}", r#type.as_str()));
     }
-    let rises = match to {
-        To::Scale(factor) => Some(*factor > 1.0),
-        To::Add(amount) => Some(*amount > 0.0),
-        _ => None,
-    };
-    match (rises, direction) {
+    match (to.direction(), direction) {
         (None, _) if limit.is_some() => Err("a limit needs a step: `scale` or `add`".to_owned()),
-        (Some(true), Some(Direction::Lower)) | (Some(false), Some(Direction::Raise)) => {
-            Err(format!("`{to:?}` goes the other way"))
-        }
+        (Some(way), Some(direction)) if way != *direction => Err(format!("`{to:?}` goes the other way")),
         _ => Ok(()),
     }
 }

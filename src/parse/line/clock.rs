@@ -147,9 +147,14 @@ fn month_name(input: &str) -> IResult<&str, u32> {
         digits.parse().ok().filter(|month| (1..=12).contains(month))
     });
     let name = recognize(pair(take_while1(char::is_alphabetic), take_while(|c| c == '.')));
+    // Nearly every line begins with a word, so nothing is copied.
+    let begins = |word: &str, name: &str| {
+        let mut letters = word.chars().flat_map(char::to_lowercase);
+        name.chars().all(|letter| letters.next() == Some(letter))
+    };
     let named = map_opt(name, |word: &str| {
-        let word = word.to_lowercase();
-        (1u32..).zip(NAMES).find(|(_, names)| names.iter().any(|name| word.starts_with(name))).map(|(month, _)| month)
+        let month = (1u32..).zip(NAMES).find(|(_, names)| names.iter().any(|name| begins(word, name)));
+        month.map(|(month, _)| month)
     });
     alt((number, named)).parse(input)
 }

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use crate::model::FigureName::{HostUsed, MemcgLimit, MemcgUsage, NodeTotal};
-use crate::model::{Bytes, Event, FigureName, What};
+use crate::model::{Event, FigureName, What};
 use crate::parse::text::{self, Size};
-use crate::parse::{Example, Follow, Grammar, Joint, Line, Record, origin};
+use crate::parse::{Example, Follow, Grammar, Joint, Line, Record, granted, origin};
 
 /// See the module.
 pub struct SystemTables;
@@ -107,16 +107,9 @@ fn step(record: &Record, columns: &Columns<'_>, row: &str) -> Option<Event> {
 
 /// An amount with a unit of one or two letters, all binary: `251Gi`, `67108864K`, `1.5G`.
 fn unit_amount(words: &str) -> Option<Size<'_>> {
-    let number = words.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &words[number.len()..] {
-        "Ki" | "K" => Bytes::KIB,
-        "Mi" | "M" => Bytes::MIB,
-        "Gi" | "G" => Bytes::GIB,
-        "Ti" | "T" => Bytes::TIB,
-        _ => return None,
-    };
-    let amount = number.parse().ok()?;
-    Some(Size { text: words, bytes: Bytes::of(amount, unit) })
+    let unit = words.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let is_short = matches!(unit, "Ki" | "Mi" | "Gi" | "Ti" | "K" | "M" | "G" | "T");
+    is_short.then(|| Size { text: words, bytes: granted(words) }).filter(|size| size.bytes.is_some())
 }
 
 /// The columns of a table.

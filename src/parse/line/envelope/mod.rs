@@ -145,9 +145,7 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
         Some(b'(') => alt((vllm_worker, ray_actor)).parse(text),
         Some(b'<') => alt((kernel_level, syslog_5424)).parse(text),
         // `10月 19 22:21:15` of a Chinese or Japanese journal.
-        Some(b'0'..=b'9') if text.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('月') => {
-            syslog_time(text)
-        }
+        Some(b'0'..=b'9') if is_month_number(text.as_bytes()) => syslog_time(text),
         Some(b'0'..=b'9') => alt((cri, klog, plain_time, mpi_task, slurm_task, address)).parse(text),
         Some(b'A'..=b'Z') => alt((level, klog, syslog_time, bare_rank, ascend_module)).parse(text),
         Some(b':') => rocclr(text),
@@ -161,6 +159,12 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
         Some(0xe2) => alt((tag("│"), tag("┃"))).map(|_| Facts::default()).parse(text),
         _ => Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::NoneOf))),
     }
+}
+
+/// Whether `text` begins with `9月` or `10月`. Asked of every line that begins with a digit.
+fn is_month_number(text: &[u8]) -> bool {
+    let digits = text.iter().take(2).take_while(|byte| byte.is_ascii_digit()).count();
+    text[digits..].starts_with("月".as_bytes())
 }
 
 /// A prefix that names a process, after characters with which people quote, comment out or list lines.
