@@ -333,3 +333,12 @@ fn nothing_moves_to_a_host_that_is_full() -> Outcome {
     assert!(offloads.iter().all(|patch| patch.from.as_deref().is_some_and(|from| from == "true")), "{offloads:?}");
     Ok(())
 }
+
+#[test]
+fn the_number_that_a_scheduler_counts_for_each_slot_grows_in_its_own_unit() -> Outcome {
+    let script = "#!/bin/bash\n#BSUB -J seg\n#BSUB -n 8\n#BSUB -M 4096\npython train.py --workers 8\n";
+    let log = "INFO: volume 31/40\n\nJob <seg> was submitted from host <login2> by user <u> in cluster <hpc>\n\nTERM_MEMLIMIT: job killed after reaching LSF memory usage limit.\nExited with exit code 130.\n\nResource usage summary:\n\n    Max Memory :                                 32768 MB\n    Total Requested Memory :                     32768.00 MB\n";
+    let report = report(&[("job.log", log), ("job.bsub", script)])?;
+    assert_eq!(changed(&report), ["#BSUB  M 4096", "#BSUB  M 5120"], "{:?}", patches(&report));
+    Ok(())
+}

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::toml;
+use crate::knowledge::Launchers;
 
 /// The syntax of a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -27,7 +28,7 @@ impl Format {
         let is_script = lines
             .clone()
             .take_while(|line| is_comment(line))
-            .any(|line| line.starts_with("#!") || line.starts_with("#SBATCH"));
+            .any(|line| line.starts_with("#!") || Launchers::shipped().scheduler(line).is_some());
         match lines.find(|line| !is_comment(line)).unwrap_or_default() {
             _ if is_script => Format::Shell,
             line if is_header(line) || is_assignment(line) && toml::read(text).is_ok() => Format::Toml,

@@ -52,6 +52,7 @@ use error::Remark;
 use path::PathStep;
 use tree::{Flattening, Node, Target, TooMuch};
 
+use crate::knowledge::Scheduler;
 use crate::model::{Citation, LineNumber, Location};
 
 /// A configuration: its text and the settings in it.
@@ -189,6 +190,14 @@ impl Document {
         }
         let settings = |command: usize| self.entries.iter().filter(|entry| entry.command == Some(command)).count();
         (0..self.commands.len()).max_by_key(|command| settings(*command))
+    }
+
+    /// The scheduler whose options stand in the script.
+    pub fn scheduler(&self) -> Option<&'static Scheduler> {
+        match &self.body {
+            Body::Shell(shell) => shell.scheduler(),
+            _ => None,
+        }
     }
 
     /// The command lines in the comments of a YAML file.

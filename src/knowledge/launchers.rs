@@ -13,6 +13,9 @@ use super::read;
 pub struct Launchers {
     /// Programs that start others.
     pub launcher: Vec<Launcher>,
+    /// Systems that queue scripts, and read options in them.
+    #[serde(default)]
+    pub scheduler: Vec<Scheduler>,
     /// The other words by which commands are recognised.
     pub programs: Programs,
     /// The variables that Slurm sets, by the directive's option that decides them.
@@ -42,6 +45,19 @@ pub struct Launcher {
     /// Options whose value may look like a program's name.
     #[serde(default)]
     pub names_something: Vec<String>,
+}
+
+/// A system that queues scripts.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scheduler {
+    /// Its name, as the fact `job.scheduler` has it.
+    pub name: String,
+    /// How the lines begin in which it reads options: `#SBATCH`.
+    pub mark: String,
+    /// Options whose value is a list of options.
+    #[serde(default)]
+    pub lists: Vec<String>,
 }
 
 /// How a launcher names what it starts.
@@ -93,6 +109,15 @@ impl Launchers {
     /// The launchers in the binary.
     pub fn shipped() -> &'static Launchers {
         &SHIPPED
+    }
+
+    /// The scheduler that reads options in a line of a script.
+    pub fn scheduler(&self, line: &str) -> Option<&Scheduler> {
+        let is_its_line = |scheduler: &&Scheduler| {
+            let rest = line.strip_prefix(&*scheduler.mark);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
+        };
+        self.scheduler.iter().find(is_its_line)
     }
 
     /// The launchers by name.

@@ -57,7 +57,7 @@ pub use knobs::{
     last_step, newest_version_with, plain_name,
 };
 pub use language::{Language, Words};
-pub use launchers::{Launcher, Launchers, Programs, Starts, is_among};
+pub use launchers::{Launcher, Launchers, Programs, Scheduler, Starts, is_among};
 pub use levers::{AdviceWords, Lever};
 pub use libraries::{Libraries, below_installation, in_installation, installed};
 pub use messages::{Message, MessageFile, Piece, Said, SlotName, SlotType, StatedExit, Template, VictimPart, Who};

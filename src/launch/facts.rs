@@ -50,6 +50,9 @@ impl JobConfig<'_> {
             Value::Text(words.map(String::as_str).collect::<Vec<_>>().join(" "))
         });
         all.push((Arc::from("launch.commands"), Value::List(commands.collect()), Vec::new()));
+        if let Some(scheduler) = self.documents.iter().find_map(Document::scheduler) {
+            all.push((Arc::from("launch.scheduler"), Value::Text(scheduler.name.clone()), Vec::new()));
+        }
         let is_said: HashSet<&str> = set.iter().filter_map(|(knob, _)| knob.fact.as_deref()).collect();
         for (knob, entry) in set {
             let Some(fact) = self.fact(knob) else { continue };

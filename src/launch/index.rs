@@ -48,17 +48,17 @@ enum Recipient<'k> {
     Command(&'k str),
     /// The environment.
     Environment,
-    /// The scheduler.
-    Scheduler,
+    /// The scheduler whose lines begin with this mark.
+    Scheduler(&'k str),
 }
 
 impl<'k> Key<'k> {
-    /// `micro_batch`, `torchrun --nnodes`, `$NNODES`, `#nodes`
+    /// `micro_batch`, `torchrun --nnodes`, `$NNODES`, `#SBATCH nodes`
     fn of(key: &'k str) -> Key<'k> {
-        match (key.strip_prefix('$'), key.strip_prefix('#'), key.rsplit_once(' ')) {
-            (Some(name), ..) => Key { recipient: Recipient::Environment, name },
-            (_, Some(name), _) => Key { recipient: Recipient::Scheduler, name },
-            (_, _, Some((words, name))) => Key { recipient: Recipient::Command(words), name },
+        match (key.strip_prefix('$'), key.rsplit_once(' ')) {
+            (Some(name), _) => Key { recipient: Recipient::Environment, name },
+            (_, Some((mark, name))) if mark.starts_with('#') => Key { recipient: Recipient::Scheduler(mark), name },
+            (_, Some((words, name))) => Key { recipient: Recipient::Command(words), name },
             _ => Key { recipient: Recipient::Job, name: key },
         }
     }
@@ -103,7 +103,7 @@ impl SettingIndex {
             let is_part = || document.format() == Format::Yaml && knob.ends_in(&entry.key);
             let is_named = knob.knows(without_file(&entry.key));
             let (is_beside, is_of_other) = self.is_of_other(*place);
-            if suits(knob, entry) && (is_named || is_part()) && !is_beside {
+            if suits(knob, entry, document) && (is_named || is_part()) && !is_beside {
                 settings.push(((place.0, is_of_other, !is_named), Setting { document, entry }));
             }
         }
@@ -115,7 +115,7 @@ impl SettingIndex {
             return None;
         }
         let (_, Setting { document, entry }) = settings.pop()?;
-        let counts = document.get(&entry.key).filter(|counted| is_one && suits(knob, counted));
+        let counts = document.get(&entry.key).filter(|counted| is_one && suits(knob, counted, document));
         Some(Setting { document, entry: counts.unwrap_or(entry) })
     }
 
@@ -136,7 +136,7 @@ impl SettingIndex {
                     command.is_some_and(|command| command.typed().contains(words))
                 }
                 Recipient::Environment => entry.kind == EntryKind::Env && !of_other,
-                Recipient::Scheduler => entry.kind == EntryKind::Directive,
+                Recipient::Scheduler(mark) => entry.kind == EntryKind::Directive && is_queued_by(document, mark),
                 Recipient::Job => {
                     matches!(entry.kind, EntryKind::Setting | EntryKind::Flag | EntryKind::Override) && !of_other
                 }
@@ -194,9 +194,14 @@ fn differs_by_container<'e>(mut settings: impl Iterator<Item = &'e Entry>) -> bo
     path.is_some() && first.kind == EntryKind::Setting && settings.any(is_other)
 }
 
-/// Whether an entry of this kind can set a knob with this target. A script's variable does not reach the processes that
-/// it starts.
-fn suits(knob: &Knob, entry: &Entry) -> bool {
+/// Whether the scheduler reads the script's options whose lines begin with `mark`.
+fn is_queued_by(document: &Document, mark: &str) -> bool {
+    document.scheduler().is_some_and(|scheduler| scheduler.mark == mark)
+}
+
+/// Whether an entry of this kind in `document` can set a knob with this target. A script's variable does not reach the processes that it
+/// starts, and each scheduler has options of its own.
+fn suits(knob: &Knob, entry: &Entry, document: &Document) -> bool {
     let target = knob.target;
     match entry.kind {
         EntryKind::Variable => false,
@@ -204,6 +209,11 @@ fn suits(knob: &Knob, entry: &Entry) -> bool {
         EntryKind::Env => {
             target == Target::Env || target == Target::Cli && knob.names().any(|name| *name == *entry.key)
         }
-        EntryKind::Setting | EntryKind::Flag | EntryKind::Override | EntryKind::Directive => target != Target::Env,
+        EntryKind::Directive => {
+            let mark =
+                knob.line.as_deref().and_then(|line| line.split(' ').next()).filter(|word| word.starts_with('#'));
+            target != Target::Env && mark.is_none_or(|mark| is_queued_by(document, mark))
+        }
+        EntryKind::Setting | EntryKind::Flag | EntryKind::Override => target != Target::Env,
     }
 }

@@ -109,10 +109,11 @@ fn of_launcher<'a>(
     let scripts = launch.documents().iter().filter(|document| document.format() == Format::Shell);
     command.into_iter().flat_map(move |words| {
         scripts.clone().filter_map(move |document| {
-            let is_directive = |entry: &Entry| entry.kind == EntryKind::Directive;
             let (given, command) = match document.commands().iter().position(|command| command.typed() == words) {
                 Some(command) => (Given::Flag, Some(command)),
-                None if words == "#SBATCH" && document.entries().iter().any(is_directive) => (Given::Directive, None),
+                None if document.scheduler().is_some_and(|scheduler| *scheduler.mark == *words) => {
+                    (Given::Directive, None)
+                }
                 None => return None,
             };
             let (file, key) = (document.path().clone(), spelling.to_owned());

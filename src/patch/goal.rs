@@ -122,14 +122,20 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
         _ => None,
     };
     let reached = reached.or(limit).or(own.filter(|_| is_whole(knob)));
-    let goal = |bytes: Bytes, margin: f64, part: f64| size(knob, from, bytes.0 as f64 * margin * part);
+    // A number without a unit keeps the unit that its scheduler gives it.
+    let bare = from.and_then(|from| from.parse::<f64>().ok()).filter(|_| !is_whole(knob));
+    let goal = |bytes: Bytes, margin: f64, part: f64| match (bare, limit) {
+        (Some(bare), Some(limit)) => format!("{}", (bare * bytes.0 as f64 * margin / limit.0 as f64).ceil()),
+        _ => size(knob, from, bytes.0 as f64 * margin * part),
+    };
+    let part = part.or_else(|| bare.filter(|_| limit.is_some_and(|limit| limit > Bytes(0))));
     let goal = match (need, reached, part) {
         (Some(need), _, Some(part)) => Goal::Value(goal(need, MARGIN, part)),
         (None, Some(reached), Some(part)) => Goal::AtLeast(goal(reached, FURTHER, part)),
         _ => Goal::More,
     };
     // A setting that is already this high was not the limit that was reached.
-    let is_enough = own.zip(goal.words().and_then(granted)).is_some_and(|(own, to)| own >= to);
+    let is_enough = bare.is_none() && own.zip(goal.words().and_then(granted)).is_some_and(|(own, to)| own >= to);
     (!is_enough).then_some(goal)
 }
 

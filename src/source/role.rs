@@ -3,7 +3,7 @@
 use memchr::memmem;
 
 use crate::config::{Document, Format};
-use crate::knowledge::{Inputs, TextWords, is_among};
+use crate::knowledge::{Inputs, Launchers, TextWords, is_among};
 use crate::model::Role;
 use crate::snapshot::Recording;
 
@@ -173,7 +173,7 @@ fn is_script(lines: &[&str]) -> bool {
     };
     let total = code().count();
     lines.first().is_some_and(|line| line.starts_with("#!") && !line.contains("python"))
-        || lines.iter().any(|line| line.starts_with("#SBATCH"))
+        || lines.iter().any(|line| Launchers::shipped().scheduler(line).is_some())
         || (total > 0 && code().filter(shell).count() * 2 > total)
 }
 

@@ -26,6 +26,8 @@ pub(in super::super) enum Form {
     Joined(usize),
     /// `key=value`, `+key=value`; the value begins at this byte of the field.
     Override(usize),
+    /// `mem=64gb` in `-l select=1:ncpus=8:mem=64gb`; the value stands at these bytes of the field.
+    Item(usize, usize),
 }
 
 impl Argument {
@@ -74,6 +76,30 @@ pub(in super::super) fn arguments(
     (arguments, operands)
 }
 
+/// The items of those of `arguments` that are named in `lists`, in place of the lists themselves. `-l mem=8gb` has the key `l mem`.
+pub(in super::super) fn listed(fields: &[String], arguments: Vec<Argument>, lists: &[String]) -> Vec<Argument> {
+    let items = |list: Argument| -> Vec<Argument> {
+        if !lists.contains(&list.key) {
+            return vec![list];
+        }
+        let mut items = Vec::new();
+        for field in list.values.clone() {
+            let mut from = 0;
+            for item in fields.get(field).map_or("", String::as_str).split_inclusive([',', ':']) {
+                let text = item.trim_end_matches([',', ':']);
+                if let Some((name, value)) = text.split_once('=').filter(|(_, value)| !value.is_empty()) {
+                    let (key, start) = (format!("{} {name}", list.key), from + name.len() + 1);
+                    let form = Form::Item(start, start + value.len());
+                    items.push(Argument { key, form, name: field, values: field..field });
+                }
+                from += item.len();
+            }
+        }
+        items
+    };
+    arguments.into_iter().flat_map(items).collect()
+}
+
 /// The key of `--key=value` or `-n4`, and where the value begins.
 fn joined(text: &str) -> Option<(&str, usize)> {
     let dashes = text.len() - text.trim_start_matches('-').len();
@@ -119,6 +145,7 @@ mod tests {
                     Form::Joined(at) | Form::Override(at) => {
                         format!("{}={}", argument.key, &fields[argument.name][at..])
                     }
+                    Form::Item(from, to) => format!("{}={}", argument.key, &fields[argument.name][from..to]),
                 })
                 .collect();
             format!("{}:{} {}", stage.program, stage.target.unwrap_or_default(), settings.join(" "))

@@ -28,6 +28,8 @@ use launchers::Stage;
 use script::{Call, Role, Script, WrittenFile};
 use words::Quote;
 
+use crate::knowledge::{Launchers, Scheduler};
+
 pub(crate) use edit::bare;
 pub(super) use edit::set;
 pub(super) use launchers::{is_option, is_shell};
@@ -107,6 +109,9 @@ fn settled(text: &str, script: Script) -> Parsed {
         if call.is_directive {
             let stage = launchers::directive(&fields);
             let (arguments, operands) = arguments::arguments(&fields, stage.arguments.clone(), goes_with);
+            let scheduler = Launchers::shipped().scheduler(&stage.program);
+            let lists = scheduler.map_or(&[][..], |scheduler| &scheduler.lists);
+            let arguments = arguments::listed(&fields, arguments, lists);
             directives.push(CommandLine { call: number, stage, arguments, operands });
             continue;
         }
@@ -220,6 +225,7 @@ impl Settings<'_> {
         let owner = Some(command).filter(|_| !call.is_directive);
         let values: Vec<Vec<Chunk>> = match argument.form {
             Form::Joined(from) | Form::Override(from) => vec![tail(name, from)],
+            Form::Item(from, to) => vec![part(name, from, to)],
             Form::Spaced => {
                 let fields = call.fields.get(argument.values.clone()).unwrap_or_default();
                 fields.iter().map(|field| field.chunks.clone()).collect()
@@ -370,7 +376,29 @@ fn tail(field: &Field, from: usize) -> Vec<Chunk> {
     chunks
 }
 
+/// The chunks of a field between two bytes.
+fn part(field: &Field, from: usize, to: usize) -> Vec<Chunk> {
+    let mut left = to.saturating_sub(from);
+    let mut chunks = tail(field, from);
+    for chunk in &mut chunks {
+        let kept = left.min(chunk.text.len());
+        left -= kept;
+        if chunk.is_exact {
+            chunk.span.end -= chunk.text.len() - kept;
+        }
+        chunk.text.truncate(kept);
+    }
+    chunks.retain(|chunk| !chunk.text.is_empty());
+    chunks
+}
+
 impl Shell {
+    /// The scheduler that reads the script's directives.
+    pub fn scheduler(&self) -> Option<&'static Scheduler> {
+        let directive = self.script.calls.iter().find(|call| call.is_directive)?;
+        Launchers::shipped().scheduler(&directive.fields.first()?.text())
+    }
+
     /// The index of the main command: the one with the most settings, but what runs a container's image only if nothing runs in it.
     pub fn main(&self) -> Option<usize> {
         self.main

@@ -318,6 +318,28 @@ fn directives_are_settings() {
     assert_eq!(directive("#SBATCH -N 2 -c4\n", "c", "8"), "#SBATCH -N 2 -c8\n");
 }
 
+#[test]
+fn every_scheduler_has_directives_of_its_own() {
+    let script = "#!/bin/bash\n#PBS -N train\n#PBS -l select=1:ncpus=8:mem=64gb,walltime=1:00\npython x.py --a 1\n";
+    assert_eq!(flags(script), ["N=train", "l select=1", "l ncpus=8", "l mem=64gb", "l walltime=1", "a=1"]);
+    let directive = |text: &str, key: &str, value: &str| {
+        let document = Document::read("x", text).ok()?;
+        document.set_as(EntryKind::Directive, None, key, &value.into()).ok()
+    };
+    assert_eq!(directive(script, "-l mem", "80gb"), Some(script.replace("64gb", "80gb")));
+    let chunks = "#!/bin/bash\n#PBS -l select=1:ncpus=8\nx --a 1\n";
+    assert_eq!(directive(chunks, "-l mem", "80gb"), None, "chunks and resources of the whole job exclude each other");
+    let whole = "#!/bin/bash\n#PBS -l walltime=1\nx --a 1\n";
+    let added = whole.replace("walltime=1\n", "walltime=1\n#PBS -l mem=80gb\n");
+    assert_eq!(directive(whole, "-l mem", "80gb"), Some(added));
+    let lsf = "#!/bin/bash\n#BSUB -n 8\n#BSUB -M 4096\nx --a 1\n";
+    assert_eq!(directive(lsf, "M", "5120"), Some(lsf.replace("4096", "5120")));
+    assert_eq!(flags("#$ -l h_vmem=4G -pe smp 8\nx --a 1\n"), ["l h_vmem=4G", "pe[0]=smp", "pe[1]=8", "a=1"]);
+    let mark = |text: &str| Some(Document::read("x", text).ok()?.scheduler()?.mark.clone());
+    assert_eq!(mark(lsf).as_deref(), Some("#BSUB"));
+    assert_eq!(mark("#$x\nx --a 1\n"), None);
+}
+
 /// `key=value` of every flag, override and directive of a script.
 fn flags(script: &str) -> Vec<String> {
     let Ok(document) = Document::read("run.sh", script) else { return Vec::new() };

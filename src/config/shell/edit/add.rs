@@ -163,23 +163,35 @@ impl Editor<'_> {
         Ok(vec![Edit::insert(end, format!(" {}", new.ok_or_else(unwritable)?))])
     }
 
-    /// `#SBATCH --key=value` behind the last directive, or at the top.
+    /// `#SBATCH --key=value` or `#PBS -l key=value` behind the last directive, or at the top.
     fn add_directive(&self) -> Option<Vec<Edit>> {
         let key = self.wanted.key.trim_start_matches('-');
         let value = self.written("", "True");
+        let last = self.shell.script.calls.iter().rev().find(|call| call.is_directive);
+        let mark = last.and_then(|call| call.fields.first()).map_or_else(|| "#SBATCH".to_owned(), Field::text);
         let line = match (self.wanted.value, key.len()) {
-            (Value::Bool(true), _) => format!("#SBATCH --{key}"),
-            (_, 1) => format!("#SBATCH -{key} {value}"),
-            _ => format!("#SBATCH --{key}={value}"),
+            // Chunks and resources of the whole job exclude each other.
+            _ if key.contains(' ') && self.asks_by_chunk() => return None,
+            (Value::Bool(true), _) => format!("{mark} --{key}"),
+            (_, 1) => format!("{mark} -{key} {value}"),
+            _ if key.contains(' ') => format!("{mark} -{key}={value}"),
+            _ => format!("{mark} --{key}={value}"),
         };
         let line = is_safe(&value).then_some(line)?;
         let newline = newline(self.text);
-        let last = self.shell.script.calls.iter().rev().find(|call| call.is_directive);
         Some(vec![match last {
             Some(call) => Edit::insert(line_end(self.text, call.span.end), newline.to_owned() + &line),
             None if self.text.starts_with("#!") => Edit::insert(line_end(self.text, 0), newline.to_owned() + &line),
             None => Edit::insert(0, line + newline),
         }])
+    }
+
+    /// Whether a directive asks for chunks of resources: `#PBS -l select=2:ncpus=8`.
+    fn asks_by_chunk(&self) -> bool {
+        let is_directive =
+            |line: &&CommandLine| self.shell.script.calls.get(line.call).is_some_and(|call| call.is_directive);
+        let directives = self.shell.commands.iter().filter(is_directive);
+        directives.flat_map(|line| &line.arguments).any(|argument| argument.key.ends_with(" select"))
     }
 
     /// Adds `expandable_segments:True` to the options of a variable.

@@ -8,7 +8,7 @@ use super::super::arguments::{Argument, Form};
 use super::super::expand::{Chunk, Field};
 use super::super::script::{Assignment, Call, Role};
 use super::super::words::Quote;
-use super::super::{Origin, home, place, tail};
+use super::super::{Origin, home, part, place, tail};
 use super::{Editor, is_safe};
 
 /// The place where a value is to be written, and its quotes.
@@ -69,6 +69,7 @@ impl Editor<'_> {
         }
         let (field, chunks, from) = match argument.form {
             Form::Joined(from) | Form::Override(from) => (name, tail(name, from), from),
+            Form::Item(from, to) => return self.change_item(part(name, from, to).as_slice(), home),
             Form::Spaced => {
                 let field = call.fields.get(argument.values.start + value.unwrap_or(0))?;
                 (field, field.chunks.clone(), 0)
@@ -78,6 +79,14 @@ impl Editor<'_> {
         let old: String = chunks.iter().map(|chunk| chunk.text.as_str()).collect();
         let new = self.quoted(&self.written(&old, truth), spot.quote, spot.is_word)?;
         Some(vec![Edit::replace(spot.span, new)])
+    }
+
+    /// Changes an item of a list, which is written without quotes and without a variable.
+    fn change_item(&self, chunks: &[Chunk], home: usize) -> Option<Vec<Edit>> {
+        let [chunk] = chunks else { return None };
+        let new = self.written(&chunk.text, "True");
+        let is_plain = chunk.depth() == home && chunk.is_exact && is_safe(&new);
+        is_plain.then(|| vec![Edit::replace(chunk.span.clone(), new)])
     }
 
     /// The place of the value `chunks`, which is the part of `field` from byte `from` on.

@@ -75,6 +75,7 @@ impl<'a> Editor<'a> {
                 let name = call.fields.get(argument.name).map(Field::text).unwrap_or_default();
                 vec![name.get(from..).unwrap_or_default().to_owned()]
             }
+            Form::Item(..) => Vec::new(),
             Form::Spaced => {
                 call.fields.get(argument.values.clone()).unwrap_or_default().iter().map(Field::text).collect()
             }

@@ -25,7 +25,7 @@ pub(super) struct Script {
     pub choices: Vec<Range<usize>>,
 }
 
-/// A command, or an `#SBATCH` line, which has options like one.
+/// A command, or a scheduler's line such as `#SBATCH --mem=64G`, which has options like one.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     pub fields: Vec<Field>,
@@ -286,10 +286,8 @@ impl ScriptReader<'_> {
         let text = self.source.0.get(span.clone()).unwrap_or_default();
         let begins_line = self.source.0[..span.start].ends_with('\n') || span.start == 0;
         let is_script = matches!(self.within, None | Some(Quote::Here));
-        if !begins_line || !is_script || !["#SBATCH ", "#SBATCH\t"].iter().any(|mark| text.starts_with(mark)) {
-            return;
-        }
-        let mark = "#SBATCH".len();
+        let Some(scheduler) = Launchers::shipped().scheduler(text).filter(|_| begins_line && is_script) else { return };
+        let mark = scheduler.mark.len();
         let mut fields = self.scope.fields(&word_at(text, span.start..span.start + mark), &self.source);
         let mut end = span.start + mark;
         for token in tokens(&text[mark..], span.start + mark) {
