@@ -323,6 +323,7 @@ fn failed_part<'f>(root: Option<&'f FoundIncident>, job: &'f Job) -> Failed<'f> 
         name: root.text(CONTAINER_NAME).or_else(|| root.text(SERVICE_NAME)),
         limit: limit.and_then(|figure| figure.bytes),
         model: job.model.as_deref(),
+        log: root.incident.evidence.first().map(|citation| &*citation.location.path),
     }
 }
 

@@ -342,3 +342,38 @@ fn the_number_that_a_scheduler_counts_for_each_slot_grows_in_its_own_unit() -> O
     assert_eq!(changed(&report), ["#BSUB  M 4096", "#BSUB  M 5120"], "{:?}", patches(&report));
     Ok(())
 }
+
+#[test]
+fn of_two_servers_in_two_scripts_the_one_that_failed_is_changed() -> Outcome {
+    let server = |share: &str, mode: &str, more: &str| {
+        format!(
+            "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 8 --mem-fraction-static {share} --disaggregation-mode {mode} {more}\n"
+        )
+    };
+    let (prefill, decode) = (server("0.85", "prefill", "--chunked-prefill-size 8192"), server("0.93", "decode", ""));
+    let args = "[2025-11-24 03:00:01] server_args=ServerArgs(model_path='Qwen/Qwen3-8B', mem_fraction_static=0.93, disaggregation_mode='decode', tp_size=8)\n";
+    let stack = "[2025-11-24 03:11:32 TP5] Scheduler hit an exception: Traceback (most recent call last):\n  File \"/sgl-workspace/sglang/python/sglang/srt/layers/logits_processor.py\", line 601, in _get_logits\n    logits = logits[:, : self.config.vocab_size].float()\n";
+    let log = format!("{args}{stack}{OOM}");
+    for (name, log) in [("server.log", log.clone()), ("decode.log", log.replace(args, ""))] {
+        let report = report(&[(name, &log), ("prefill.sh", &prefill), ("decode.sh", &decode)])?;
+        let diffs: Vec<&str> = patches(&report).into_iter().filter_map(|patch| patch.diff.as_deref()).collect();
+        assert!(!diffs.is_empty() && diffs.iter().all(|diff| diff.contains("decode.sh")), "{name}: {diffs:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_unit_of_systemd_is_a_configuration() -> Outcome {
+    let unit = "[Unit]\nDescription=vLLM\n\n[Service]\nExecStart=/opt/bin/vllm serve org/model-70b \\\n  --max-model-len 131072\nRestart=on-failure\n";
+    let log = "(EngineCore_DP0 pid=201) INFO 11-24 03:03:21 [gpu_worker.py:298] Available KV cache memory: 3.21 GiB\n(EngineCore_DP0 pid=201) ValueError: To serve at least one request with the models's max seq len (131072), (20.00 GiB KV cache is needed, which is larger than the available KV cache memory (3.21 GiB). Based on the available memory, the estimated maximum model length is 21024. Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.\n";
+    let report = report(&[("job.log", log), ("vllm.service", unit)])?;
+    assert_eq!(changed(&report), ["max model len 131072", "max model len 21024"], "{:?}", patches(&report));
+    Ok(())
+}
+
+#[test]
+fn a_namespace_with_a_model_is_any_programs() -> Outcome {
+    let report = report(&[("job.log", &format!("Namespace(model='resnet50', batch_size=256, lr=0.1)\n{OOM}"))])?;
+    assert_ne!(report.job.framework.as_deref(), Some("vllm"));
+    Ok(())
+}

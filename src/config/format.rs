@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::toml;
+use super::{ini, toml};
 use crate::knowledge::Launchers;
 
 /// The syntax of a configuration.
@@ -13,6 +13,8 @@ pub enum Format {
     Yaml,
     /// TOML.
     Toml,
+    /// Sections of `key=value` lines: a unit of systemd, a submit description of HTCondor, WSL's settings.
+    Ini,
     /// A launch script, or a bare command line.
     Shell,
     /// A configuration that a job printed into its log; see [`from_log`](super::from_log).
@@ -31,6 +33,7 @@ impl Format {
             .any(|line| line.starts_with("#!") || Launchers::shipped().scheduler(line).is_some());
         match lines.find(|line| !is_comment(line)).unwrap_or_default() {
             _ if is_script => Format::Shell,
+            _ if ini::is_ini(text) => Format::Ini,
             line if is_header(line) || is_assignment(line) && toml::read(text).is_ok() => Format::Toml,
             line if is_json(line) => Format::Json,
             line if is_yaml(line) => Format::Yaml,

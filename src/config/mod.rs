@@ -24,6 +24,7 @@ mod entry;
 mod error;
 mod flow;
 mod format;
+mod ini;
 mod json;
 mod kept;
 mod log;
@@ -73,6 +74,7 @@ enum Body {
     Yaml(yaml::Stream),
     Toml(Node),
     Shell(Box<shell::Shell>),
+    Ini,
     /// Printed in a log, and thus never edited.
     Printed,
 }
@@ -292,6 +294,14 @@ impl Document {
                 };
                 vec![edit.ok_or_else(unwritable)?]
             }
+            Body::Ini => {
+                let edit = match (before.and_then(|at| self.entries.get(at)), kind) {
+                    (Some(entry), _) => self.replaced(entry, value),
+                    (None, Some(EntryKind::Flag)) => self.appended(key, value, command),
+                    (None, kind) => ini::added(&self.text, kind.unwrap_or(EntryKind::Setting), key, value),
+                };
+                vec![edit.ok_or_else(unwritable)?]
+            }
             body => body.set(&self.text, key, value)?,
         };
         let text = edit::apply(&self.text, edits);
@@ -364,10 +374,11 @@ impl Document {
         matches!(self.body, Body::Shell(_))
     }
 
-    /// Whether `entry` already has this value. In a script, words carry no type, so they are compared as words.
+    /// Whether `entry` already has this value. In a script or a file of `key=value` lines, words carry no type, so they are compared as words.
     fn reads_as(&self, entry: &Entry, value: &Value) -> bool {
         let word = |value: &Value| Value::of_word(&value.to_string());
-        entry.value == *value || self.is_script() && word(&entry.value) == word(value)
+        let is_of_words = self.is_script() || matches!(self.body, Body::Ini);
+        entry.value == *value || is_of_words && word(&entry.value) == word(value)
     }
 
     /// The settings of a script that an edit of `key` must not change, since a slip there can change the meaning of a
@@ -396,6 +407,7 @@ fn is_plain_word(word: &str) -> bool {
 
 fn parse(format: Format, text: &str) -> Result<Parsed, Remark> {
     match format {
+        Format::Ini => Ok(ini::read(text)),
         Format::Json => {
             let root = json::read(text)?;
             let settings = flatten(root.iter().map(|root| (String::new(), root)))?;
@@ -440,7 +452,7 @@ impl Body {
             Body::Json(None) => Err(EditError::NoSection(key.to_owned())),
             Body::Yaml(stream) => yaml::set(text, stream, &steps, value),
             Body::Toml(root) => toml::set(text, root, &steps, value),
-            Body::Shell(_) | Body::Printed => Err(EditError::ReadOnly),
+            Body::Shell(_) | Body::Ini | Body::Printed => Err(EditError::ReadOnly),
         }
     }
 }

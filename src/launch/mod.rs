@@ -57,7 +57,7 @@ impl<'k> JobConfig<'k> {
         let mut documents = files;
         // A command line takes precedence over the file that it names.
         documents.sort_by_key(|document| match document.format() {
-            Format::Shell => 0,
+            Format::Shell | Format::Ini => 0,
             Format::Yaml | Format::Toml => 1,
             Format::Json => 2,
             Format::Log => 3,
@@ -110,8 +110,14 @@ impl<'k> JobConfig<'k> {
         launch
     }
 
-    /// This configuration as that of the part that failed, if a file starts several: containers, services, commands.
+    /// This configuration as that of the part that failed, if several are started: scripts, containers, services, commands.
     pub fn of_part(mut self, failed: &Failed<'_>) -> JobConfig<'k> {
+        let others = part::of_others(&self.documents, failed);
+        if !others.is_empty() {
+            let own = (0..).zip(self.documents).filter(|(index, _)| !others.contains(index));
+            self.documents = own.map(|(_, document)| document).collect();
+            self.index = SettingIndex::of(&self.documents);
+        }
         self.index.enter(&self.documents, failed);
         self.is_sidecar = self.runs_beside_framework();
         self
@@ -267,12 +273,14 @@ impl<'k> JobConfig<'k> {
                 framework.is_some_and(is_of)
             }
             // An option of the program that a container runs.
-            (Format::Yaml, Target::Cli) => !document.commands().is_empty() && framework.is_some_and(is_of),
+            (Format::Yaml | Format::Ini, Target::Cli) => {
+                !document.commands().is_empty() && framework.is_some_and(is_of)
+            }
             // Keys of a TOML file are command-line options of the program that reads it.
             (Format::Toml, Target::Cli) => framework.is_some_and(is_of),
             // A YAML key can be overridden on the command line if that already has overrides.
             (Format::Shell, Target::Yaml) => framework.is_some_and(is_of) && overrides(),
-            (Format::Shell, Target::Env) => !document.commands().is_empty(),
+            (Format::Shell | Format::Ini, Target::Env) => !document.commands().is_empty(),
             _ => false,
         }
     }

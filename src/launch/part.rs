@@ -1,8 +1,10 @@
 //! Chooses, of several containers, services or commands that a file starts, the one that failed.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use crate::config::{Command, Document, Entry, EntryKind, Format, Value};
+use crate::knowledge::last_step;
 use crate::model::{Bytes, Location};
 use crate::parse::granted;
 
@@ -15,6 +17,57 @@ pub struct Failed<'f> {
     pub limit: Option<Bytes>,
     /// The model that it worked with.
     pub model: Option<&'f str>,
+    /// The log in which it failed, as citations name it.
+    pub log: Option<&'f str>,
+}
+
+/// The documents of others, by their indices: of several scripts that start the same program, as of prefill and decode servers, all but
+/// the one that the failing log shows.
+pub(super) fn of_others(documents: &[Document], failed: &Failed<'_>) -> HashSet<usize> {
+    let Some(log) = failed.log else { return HashSet::new() };
+    let program = |document: &Document| {
+        let is_script = document.format() == Format::Shell;
+        let main = document.main_command().filter(|_| is_script);
+        main.and_then(|main| Some(document.commands().get(main)?.typed()))
+    };
+    let programs: Vec<Option<String>> = documents.iter().map(program).collect();
+    let twin =
+        |program: &&Option<String>| program.is_some() && programs.iter().filter(|own| own == program).count() > 1;
+    let Some(program) = programs.iter().find(twin) else { return HashSet::new() };
+    let twins: Vec<usize> = (0..documents.len()).filter(|index| programs[*index] == *program).collect();
+    let is_printed = |document: &&Document| document.format() == Format::Log && &**document.path() == log;
+    let printed: Vec<&Entry> = documents.iter().filter(is_printed).flat_map(Document::entries).collect();
+    let contradictions: Vec<usize> = twins.iter().map(|twin| contradictions(&documents[*twin], &printed)).collect();
+    let least = contradictions.iter().min().copied().unwrap_or_default();
+    let by_settings = || twins.iter().zip(&contradictions).filter(|(_, own)| **own == least).map(|(twin, _)| *twin);
+    let by_name = || by_settings().filter(|twin| stem(documents[*twin].path()) == stem(log));
+    let Some(own) = only(by_settings()).or_else(|| only(by_name())) else { return HashSet::new() };
+    let is_other = |(index, document): &(usize, &Document)| match document.format() {
+        Format::Log => &**document.path() != log,
+        _ => *index != own && twins.contains(index),
+    };
+    documents.iter().enumerate().filter(is_other).map(|(index, _)| index).collect()
+}
+
+/// How many settings of `document` have another value where they were printed.
+fn contradictions(document: &Document, printed: &[&Entry]) -> usize {
+    let name = |entry: &Entry| last_step(&entry.key).replace('-', "_");
+    let differs = |own: &&Entry| {
+        let same = printed.iter().filter(|entry| name(entry) == name(own));
+        let mut values = same.map(|entry| entry.value.to_string()).peekable();
+        values.peek().is_some() && values.all(|value| value != own.value.to_string())
+    };
+    document.entries().iter().filter(differs).count()
+}
+
+/// The only one.
+fn only(mut all: impl Iterator<Item = usize>) -> Option<usize> {
+    all.next().filter(|_| all.next().is_none())
+}
+
+/// A file's name without its folder and ending.
+fn stem(path: &str) -> Option<&str> {
+    Path::new(path).file_stem()?.to_str()
 }
 
 /// The part of a file that counts.

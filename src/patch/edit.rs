@@ -30,9 +30,9 @@ pub(super) fn edit(
     let documents = launch.documents().iter().filter(|document| launch.takes(document, knob));
     let mut edits = documents.filter_map(|document| {
         let given = match (document.format(), knob.target) {
-            (Format::Shell, Target::Env) => Given::Env,
+            (Format::Shell | Format::Ini, Target::Env) => Given::Env,
             (Format::Shell, Target::Yaml) => Given::Override,
-            (Format::Shell, _) | (Format::Yaml, Target::Cli) => Given::Flag,
+            (Format::Shell | Format::Ini, _) | (Format::Yaml, Target::Cli) => Given::Flag,
             _ => Given::Setting,
         };
         let (file, key) = (document.path().clone(), key_in(document, knob, spelling));
@@ -41,10 +41,10 @@ pub(super) fn edit(
             let mut own = document.entries().iter().filter(|entry| entry.command == Some(*number));
             own.any(|entry| launch.knobs_of(&knob.framework).any(|known| known.knows(&entry.key)))
         };
-        let is_yaml = document.format() == Format::Yaml && given == Given::Flag;
+        let is_listed = matches!(document.format(), Format::Yaml | Format::Ini) && given == Given::Flag;
         let failed = launch.failed_command(document).filter(|_| given == Given::Flag);
-        let command = failed.or_else(|| (0..document.commands().len()).filter(|_| is_yaml).find(is_meant));
-        (!is_yaml || command.is_some()).then(|| (document, Edit { file, key, to: to.clone(), given, command }))
+        let command = failed.or_else(|| (0..document.commands().len()).filter(|_| is_listed).find(is_meant));
+        (!is_listed || command.is_some()).then(|| (document, Edit { file, key, to: to.clone(), given, command }))
     });
     let is_possible = |(document, edit): &(&Document, Edit)| can_be_made(document, std::slice::from_ref(edit));
     let in_its_configuration = edits.find(is_possible);
@@ -88,7 +88,7 @@ fn key_in(document: &Document, knob: &Knob, spelling: &str) -> String {
     match document.format() {
         Format::Toml => {}
         // An option of a container's program.
-        Format::Yaml if knob.target == Target::Cli => return spelling.trim_start_matches('-').to_owned(),
+        Format::Yaml | Format::Ini if knob.target == Target::Cli => return spelling.trim_start_matches('-').to_owned(),
         _ => return spelling.to_owned(),
     }
     let names = std::iter::once(spelling).chain(knob.names()).map(plain_name);

@@ -83,6 +83,8 @@ fn by_content(head: &[u8]) -> (Role, Option<String>) {
         Role::Log
     } else if is_script(&lines) {
         Role::Script
+    } else if Format::of(&text) == Format::Ini {
+        Role::Config
     } else if share(is_source_code) > 0.25 {
         Role::Other
     } else if share(is_sentence) < 0.5

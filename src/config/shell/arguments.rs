@@ -49,7 +49,10 @@ pub(in super::super) fn arguments(
     while let Some(text) = field(at) {
         let name = at;
         at += 1;
-        if let Some((key, value)) = override_key(text) {
+        if is_yacs_key(text) && field(at).is_some_and(|value| !is_option(value)) {
+            arguments.push(Argument { key: text.to_owned(), form: Form::Spaced, name, values: at..at + 1 });
+            at += 1;
+        } else if let Some((key, value)) = override_key(text) {
             arguments.push(Argument { key: key.to_owned(), form: Form::Override(value), name, values: at..at });
         } else if !is_option(text) {
             operands.extend(Some(name).filter(|_| text != "--"));
@@ -61,6 +64,7 @@ pub(in super::super) fn arguments(
             let is_value = |text: &str, first: bool| {
                 !is_option(text)
                     && text != "--"
+                    && !is_yacs_key(text)
                     && match override_key(text) {
                         Some((key, _)) => first && !key.contains('.'),
                         None => true,
@@ -111,6 +115,15 @@ fn joined(text: &str) -> Option<(&str, usize)> {
             digits.then(|| (&text[1..2], 2))
         }
     }
+}
+
+/// Whether it is a key as yacs has them, whose value is the next word: `SOLVER.IMS_PER_BATCH 8`.
+fn is_yacs_key(text: &str) -> bool {
+    let is_step = |step: &str| {
+        let is_upper = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+        step.starts_with(|c: char| c.is_ascii_uppercase()) && step.bytes().all(is_upper)
+    };
+    text.contains('.') && text.split('.').all(is_step)
 }
 
 /// The key of `a.b=value` or `+a.b=value`, and where the value begins.
@@ -191,6 +204,10 @@ mod tests {
             (
                 "python eval.py --model_args pretrained=x --cfg a.b=1",
                 &["python:eval.py model_args=pretrained=x cfg= a.b=1"],
+            ),
+            (
+                "python train.py --gpus 1 --opts SOLVER.IMS_PER_BATCH 8 MODEL.NAME r50",
+                &["python:train.py gpus=1 opts= SOLVER.IMS_PER_BATCH=8 MODEL.NAME=r50"],
             ),
             ("nohup python main.py", &["nohup: ", "python:main.py "]),
             ("bash run.sh --x 1", &["bash:run.sh x=1"]),

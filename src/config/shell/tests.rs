@@ -340,6 +340,19 @@ fn every_scheduler_has_directives_of_its_own() {
     assert_eq!(mark("#$x\nx --a 1\n"), None);
 }
 
+#[test]
+fn a_command_line_in_quotes_is_run_elsewhere() {
+    let script = "pdsh -w n[0-3] \"torchrun --nnodes 4 \\\n  train.py --batch 4 --bf16 True\"\n";
+    assert_eq!(flags(script), ["w=n[0-3]", "nnodes=4", "batch=4", "bf16=true"]);
+    assert_eq!(set(script, "batch", 2.0), script.replace("batch 4", "batch 2"));
+    let submitted = "xpk workload create --command=\"cd /w && A=1 python3 train.py base.yml size=4\" --type v5p\n";
+    assert_eq!(flags(submitted), ["type=v5p", "size=4"]);
+    assert_eq!(set(submitted, "size", 2.0), submitted.replace("size=4", "size=2"));
+    // A sentence is none.
+    assert_eq!(flags("python x.py --prompt \"python is a language\"\n"), ["prompt=python is a language"]);
+    assert_eq!(flags("echo \"python x.py --a 1\"\n"), [""; 0]);
+}
+
 /// `key=value` of every flag, override and directive of a script.
 fn flags(script: &str) -> Vec<String> {
     let Ok(document) = Document::read("run.sh", script) else { return Vec::new() };

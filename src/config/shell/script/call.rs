@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::super::expand::Field;
-use super::super::launchers::is_shell;
-use super::super::words::{Quote, Word};
+use super::super::launchers::{is_option, is_program, is_shell};
+use super::super::words::{Quote, Word, name_length};
 use super::{Call, Role, ScriptReader, programs};
 use crate::knowledge::is_among;
 
@@ -22,6 +22,11 @@ impl ScriptReader<'_> {
         let mut shell = if evals { ShellInvocation::Script(0) } else { ShellInvocation::No };
         for word in words.iter().skip(usize::from(evals)) {
             let ShellInvocation::Script(at) = shell else {
+                if let Some((quote, inner)) = self.command_line(word) {
+                    shell = ShellInvocation::No;
+                    self.nested(inner, quote, quote == Quote::Double);
+                    continue;
+                }
                 let more = self.scope.fields(word, &self.source);
                 shell = shell.after(&more, fields.len());
                 fields.extend(more);
@@ -44,6 +49,30 @@ impl ScriptReader<'_> {
         let within = self.within;
         self.script.calls.extend(simple(script).into_iter().map(|fields| call(fields, within)));
     }
+
+    /// The command line that an argument in quotes holds, for another host or for later: `pdsh -w n[0-3] "torchrun train.py --lr 1"`,
+    /// `sky exec c --command="python train.py --lr 1"`.
+    fn command_line(&self, word: &Word) -> Option<(Quote, Range<usize>)> {
+        let (quote, inner) = whole_quote(word).or_else(|| quoted_value(word, self.source.0))?;
+        let text = self.source.0.get(inner.clone())?;
+        text.split(['\n', ';', '&']).any(runs_with_options).then_some((quote, inner))
+    }
+}
+
+/// Whether `command` names a program and gives it options: more than a sentence that begins like a command.
+fn runs_with_options(command: &str) -> bool {
+    let is_assigned = |word: &&str| name_length(word) > 0 && word[name_length(word)..].starts_with('=');
+    let mut words = command.split_whitespace().skip_while(is_assigned);
+    let is_given = |word: &str| is_option(word) || word.ends_with(".py") || name_length(word) > 0 && word.contains('=');
+    words.next().is_some_and(is_program) && words.any(is_given)
+}
+
+/// The quotes around the value of `--option="value"`, and the span inside of them.
+fn quoted_value(word: &Word, text: &str) -> Option<(Quote, Range<usize>)> {
+    let [name, value @ ..] = word.parts.as_slice() else { return None };
+    let option = text.get(name.span.clone())?;
+    let rest = Word { span: name.span.end..word.span.end, parts: value.to_vec(), elements: None };
+    (name.quote == Quote::Bare && is_option(option) && option.ends_with('=')).then(|| whole_quote(&rest)).flatten()
 }
 
 /// How far the fields of a command match `bash -c SCRIPT`.

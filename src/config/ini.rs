@@ -1,0 +1,220 @@
+//! Reads files of `key=value` lines in sections: units of systemd, submit descriptions of HTCondor, WSL's settings.
+//!
+//! Of a unit, the command line of each `ExecStart=` is read as a script's and each variable of `Environment=` as a variable (systemd.service(5),
+//! systemd.exec(5)). A submit description has no sections; its program is `executable` with `arguments` (HTCondor, condor_submit).
+
+use std::ops::Range;
+
+use super::edit::{Edit, line_start, newline};
+use super::entry::{FoundCommand, FoundSetting};
+use super::{Body, EntryKind, Parsed, Value, shell};
+
+/// The sections by which such a file is told from TOML.
+const SECTIONS: [&str; 8] =
+    ["[Unit]", "[Service]", "[Install]", "[Socket]", "[Slice]", "[Scope]", "[wsl2]", "[experimental]"];
+
+/// Whether `text` is such a file.
+pub(super) fn is_ini(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line));
+    let is_queue = |line: &str| line == "queue" || line.starts_with("queue ");
+    let is_executable = |line: &str| line.split_once('=').is_some_and(|(key, _)| key.trim_end() == "executable");
+    lines.clone().next().is_some_and(|line| SECTIONS.contains(&line))
+        || lines.clone().any(is_executable) && lines.any(|line| is_queue(&line.to_ascii_lowercase()))
+}
+
+fn is_comment(line: &str) -> bool {
+    line.starts_with(['#', ';'])
+}
+
+pub(super) fn read(text: &str) -> Parsed {
+    let mut reader = IniReader { text, parsed: Parsed { body: Body::Ini, found: Vec::new(), commands: Vec::new() } };
+    let (mut at, mut submitted) = (0, Vec::new());
+    while at < text.len() {
+        let end = end_of_line(text, at);
+        let line = &text[at..end];
+        if let Some(equals) = line.find('=').filter(|_| !is_comment(line.trim_start())) {
+            let (key, value) = (line[..equals].trim(), trimmed(text, at + equals + 1..end));
+            match key {
+                _ if key.starts_with("Exec") => reader.command(value),
+                "Environment" | "environment" => reader.variables(value),
+                "executable" => submitted.splice(0..0, words(text, value)).for_each(drop),
+                "arguments" => submitted.extend(words(text, value)),
+                _ => {
+                    let word = Value::of_word(&text[value.clone()]);
+                    reader.parsed.found.push(FoundSetting::new(key, word, EntryKind::Setting, value));
+                }
+            }
+        }
+        at = end + 1;
+    }
+    if !submitted.is_empty() {
+        let parsed = shell::read_words(submitted);
+        reader.add(parsed, 0);
+    }
+    reader.parsed
+}
+
+/// The edit that adds a line for `key`, before the line that starts the program.
+pub(super) fn added(text: &str, kind: EntryKind, key: &str, value: &Value) -> Option<Edit> {
+    let start = text.match_indices("ExecStart=").map(|(at, _)| at).find(|at| line_start(text, *at) == *at)?;
+    let line = match kind {
+        EntryKind::Env => format!("Environment=\"{key}={value}\"{}", newline(text)),
+        EntryKind::Setting => format!("{key}={value}{}", newline(text)),
+        _ => return None,
+    };
+    Some(Edit::insert(start, line))
+}
+
+struct IniReader<'t> {
+    text: &'t str,
+    parsed: Parsed,
+}
+
+impl IniReader<'_> {
+    /// `ExecStart=-/usr/bin/vllm serve model \` and the lines that continue it.
+    fn command(&mut self, value: Range<usize>) {
+        let line = &self.text[value.clone()];
+        let start = value.start + (line.len() - line.trim_start_matches(['-', '@', ':', '+', '!', '|']).len());
+        let parsed = shell::read(&self.text[start..value.end]);
+        self.add(parsed, start);
+    }
+
+    /// `Environment="A=1" B=2`
+    fn variables(&mut self, value: Range<usize>) {
+        for (word, span) in words(self.text, value) {
+            if let Some((name, value)) = word.split_once('=') {
+                let span = span.end - value.len()..span.end;
+                self.parsed.found.push(FoundSetting::new(name, Value::of_word(value), EntryKind::Env, span));
+            }
+        }
+    }
+
+    /// Adds what a command line holds that begins at the byte `base`.
+    fn add(&mut self, parsed: Parsed, base: usize) {
+        let known = self.parsed.commands.len();
+        let placed = |span: Range<usize>| span.start + base..span.end + base;
+        self.parsed.found.extend(parsed.found.into_iter().map(|found| FoundSetting {
+            command: found.command.map(|command| known + command),
+            span: placed(found.span),
+            defined: found.defined.map(placed),
+            ..found
+        }));
+        let moved = |command: FoundCommand| FoundCommand { at: command.at + base, ..command };
+        self.parsed.commands.extend(parsed.commands.into_iter().map(moved));
+    }
+}
+
+/// The end of the line that begins at the byte `at`, with the lines that continue it.
+fn end_of_line(text: &str, at: usize) -> usize {
+    let mut end = at;
+    loop {
+        let line = text[end..].find('\n').map_or(text.len(), |length| end + length);
+        if !text[end..line].trim_end().ends_with('\\') || line == text.len() {
+            return line;
+        }
+        end = line + 1;
+    }
+}
+
+fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
+    let value = &text[span.clone()];
+    let start = span.start + (value.len() - value.trim_start().len());
+    start..start.max(span.start + value.trim_end().len())
+}
+
+/// The words of a value, each with its place, without the quotes around it.
+fn words(text: &str, span: Range<usize>) -> Vec<(String, Range<usize>)> {
+    let (mut words, mut start, mut quote) = (Vec::new(), None, None);
+    let value = &text[span.clone()];
+    for (at, letter) in value.char_indices().chain([(value.len(), ' ')]) {
+        let at = span.start + at;
+        let ends = match quote {
+            Some(open) => letter == open || at == span.end,
+            None => letter.is_whitespace(),
+        };
+        match (start, ends) {
+            (Some(begin), true) => {
+                if begin < at {
+                    words.push((text[begin..at].to_owned(), begin..at));
+                }
+                (start, quote) = (None, None);
+            }
+            (None, false) if matches!(letter, '"' | '\'') => (start, quote) = (Some(at + 1), Some(letter)),
+            (None, false) if letter != '\\' => start = Some(at),
+            _ => {}
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{ConfigError, Document, EditError, EntryKind, Format};
+
+    type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+    const UNIT: &str = "[Unit]\nDescription=a model = a server\n\n[Service]\n# of the host\nEnvironment=\"HF_HOME=/data/hf\" A=1\nExecStart=/opt/bin/vllm serve org/x-7b \\\n    --max-model-len 32768 --enforce-eager\nMemoryMax=200G\n";
+    const SUBMITTED: &str =
+        "executable = /usr/bin/python3\narguments = \"train.py --batch 4\"\nrequest_memory = 64GB\nqueue\n";
+
+    fn settings(text: &str) -> Result<Vec<String>, ConfigError> {
+        let document = Document::read("job", text)?;
+        let show = |entry: &crate::config::Entry| format!("{:?} {}={}", entry.kind, entry.key, entry.value);
+        Ok(document.entries().iter().map(show).collect())
+    }
+
+    #[test]
+    fn a_unit_is_a_program_with_its_variables_and_limits() -> Outcome {
+        assert_eq!(Format::of(UNIT), Format::Ini);
+        assert_eq!(
+            settings(UNIT)?,
+            [
+                "Setting Description=a model = a server",
+                "Env HF_HOME=/data/hf",
+                "Env A=1",
+                "Flag max-model-len=32768",
+                "Flag enforce-eager=true",
+                "Setting MemoryMax=200G",
+            ]
+        );
+        let document = Document::read("x.service", UNIT)?;
+        assert_eq!(document.commands().iter().map(|command| command.typed()).collect::<Vec<_>>(), ["vllm serve"]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_submit_description_is_a_program_with_its_request() -> Outcome {
+        assert_eq!(Format::of(SUBMITTED), Format::Ini);
+        assert_eq!(settings(SUBMITTED)?, ["Setting request_memory=64GB"]);
+        let plain = SUBMITTED.replace('"', "");
+        assert_eq!(settings(&plain)?, ["Setting request_memory=64GB", "Flag batch=4"]);
+        Ok(())
+    }
+
+    #[test]
+    fn toml_and_scripts_are_none() {
+        for text in ["[project]\nname = \"x\"\n", "[model]\nname = x\n", "queue=1\nexecutable=a\n./run\n"] {
+            assert_ne!(Format::of(text), Format::Ini, "{text}");
+        }
+    }
+
+    #[test]
+    fn changes_what_is_there_and_adds_what_is_not() -> Outcome {
+        let document = Document::read("x.service", UNIT)?;
+        let set = |kind, key: &str, value: &str| -> Result<String, EditError> {
+            document.set_as(kind, None, key, &crate::config::Value::of_word(value))
+        };
+        assert_eq!(set(EntryKind::Setting, "MemoryMax", "240G")?, UNIT.replace("200G", "240G"));
+        assert_eq!(set(EntryKind::Flag, "max-model-len", "8192")?, UNIT.replace("32768", "8192"));
+        assert_eq!(set(EntryKind::Env, "A", "2")?, UNIT.replace("A=1", "A=2"));
+        let more = UNIT.replace("--enforce-eager", "--enforce-eager --max-num-seqs 64");
+        assert_eq!(set(EntryKind::Flag, "max-num-seqs", "64")?, more);
+        let variable = UNIT.replace("ExecStart=", "Environment=\"B=3\"\nExecStart=");
+        assert_eq!(set(EntryKind::Env, "B", "3")?, variable);
+        assert_eq!(
+            set(EntryKind::Setting, "MemoryHigh", "1G")?,
+            UNIT.replace("ExecStart=", "MemoryHigh=1G\nExecStart=")
+        );
+        Ok(())
+    }
+}
