@@ -106,7 +106,7 @@ fn default(DefaultValue { value, since }: &DefaultValue) -> String {
     }
 }
 
-fn turned(Turn { name, direction, to, limit, phases, cost, with }: &Turn) -> String {
+fn turned(Turn { name, direction, to, limit, limit_by, phases, cost, with }: &Turn) -> String {
     let way = direction.map(|direction| format!(" {}", direction.as_str())).unwrap_or_default();
     let step = match to {
         To::On => "on".to_owned(),
@@ -117,7 +117,9 @@ fn turned(Turn { name, direction, to, limit, phases, cost, with }: &Turn) -> Str
         To::Value(value) => format!("to `{value}`"),
         To::Need => "to what is needed".to_owned(),
     };
-    let limit = limit.map(|limit| format!(", not beyond {limit}")).unwrap_or_default();
+    let number = limit.map(|limit| limit.to_string());
+    let limits: Vec<String> = number.into_iter().chain(limit_by.as_ref().map(|facts| format!("`{facts}`"))).collect();
+    let limit = if limits.is_empty() { String::new() } else { format!(", not beyond {}", limits.join(" or ")) };
     let phases: Vec<&str> = phases.iter().map(|phase| phase.as_str()).collect();
     let phases = if phases.is_empty() { String::new() } else { format!(" in {}", phases.join(", ")) };
     let cost = cost.as_ref().map(|cost| format!("; costs: {}", cost.en)).unwrap_or_default();

@@ -377,3 +377,30 @@ fn a_namespace_with_a_model_is_any_programs() -> Outcome {
     assert_ne!(report.job.framework.as_deref(), Some("vllm"));
     Ok(())
 }
+
+#[test]
+fn a_change_stops_where_the_job_needs_it() -> Outcome {
+    // verl refuses fewer tokens than the longest prompt and answer together.
+    let script = "python3 -m verl.trainer.main_ppo \\\n  data.max_prompt_length=2048 \\\n  data.max_response_length=8192 \\\n  actor_rollout_ref.actor.use_dynamic_bsz=True \\\n  actor_rollout_ref.actor.ppo_max_token_len_per_gpu=16384\n";
+    let stack = "Traceback (most recent call last):\n  File \"/w/verl/workers/actor/dp_actor.py\", line 430, in update_policy\n    loss.backward()\n";
+    let training = report(&[("job.log", &format!("{stack}{OOM}")), ("run.sh", script)])?;
+    assert!(changed(&training).concat().contains("ppo_max_token_len_per_gpu=10240"), "{:?}", patches(&training));
+
+    // What is full was too small, however large it is.
+    let pod = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n    - name: train\n      image: org/train:1\n      volumeMounts:\n        - {name: shm, mountPath: /dev/shm}\n  volumes:\n    - name: shm\n      emptyDir:\n        medium: Memory\n        sizeLimit: 64Gi\n";
+    let full = "RuntimeError: unable to write to file </torch_1123_3481932_12>: No space left on device (28)\n";
+    let shared = report(&[("job.log", full), ("pod.yaml", pod)])?;
+    assert_eq!(changed(&shared), ["sizeLimit: 64Gi", "sizeLimit: 128Gi"], "{:?}", patches(&shared));
+    Ok(())
+}
+
+#[test]
+fn no_limit_is_raised_beyond_what_the_node_has() -> Outcome {
+    let script = "#!/bin/bash\n#SBATCH --mem=500G\nsrun deepspeed --num_gpus 8 train.py --model_name_or_path meta-llama/Llama-2-70b-hf --deepspeed ds.json --bf16 True\n";
+    let config = "{\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}}, \"bf16\": {\"enabled\": true}}";
+    let log = "CPU Virtual Memory:  used = 492.21 GB, percent = 88.9%\nslurmstepd: error: Detected 1 oom_kill event in StepId=9912.0. Some of the step tasks have been OOM Killed.\n";
+    let report = report(&[("job.log", log), ("job.sbatch", script), ("ds.json", config)])?;
+    let is_raised = |patch: &&&Patch| patch.knob == "--mem";
+    assert!(patches(&report).iter().find(is_raised).is_none(), "{:?}", patches(&report));
+    Ok(())
+}

@@ -200,6 +200,9 @@ pub struct Turn {
     /// The value is never turned beyond this.
     #[serde(default)]
     pub limit: Option<f64>,
+    /// The limit as an expression, which counts where its facts are known: the longest prompt and answer together.
+    #[serde(default)]
+    pub limit_by: Option<Box<str>>,
     /// The cost of this turn, if it is not the knob's own.
     #[serde(default)]
     pub cost: Option<Words>,

@@ -70,6 +70,8 @@ pub(super) fn goal(
     turn: &Turn,
     from: Option<&str>,
 ) -> Option<Goal> {
+    let limit_by = turn.limit_by.as_deref().and_then(|limit| bench.evaluator.compute(limit));
+    let turn = &Turn { limit: limit_by.or(turn.limit), ..turn.clone() };
     if let Some(amount) = row.amount.iter().find_map(|amount| bench.evaluator.compute(amount)) {
         return exactly(knob, turn, from, amount).map(Goal::Value);
     }
@@ -134,9 +136,21 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
         (None, Some(reached), Some(part)) => Goal::AtLeast(goal(reached, FURTHER, part)),
         _ => Goal::More,
     };
+    // No node grants more than it has.
+    let asked = goal.words().and_then(granted).filter(|_| is_whole(knob));
+    if asked.zip(machine(bench.facts)).is_some_and(|(asked, machine)| asked > machine) {
+        return None;
+    }
     // A setting that is already this high was not the limit that was reached.
     let is_enough = bare.is_none() && own.zip(goal.words().and_then(granted)).is_some_and(|(own, to)| own >= to);
     (!is_enough).then_some(goal)
+}
+
+/// The memory of the whole machine, as the kernel states it, or as a share of it is stated beside its amount.
+fn machine(facts: &Facts) -> Option<Bytes> {
+    let share = facts.number("figures.host_percent").filter(|percent| *percent > 0.0);
+    let whole = || Some(facts.number("figures.host_used")? / share? * 100.0);
+    facts.number("figures.node_total").or_else(whole).map(|bytes| Bytes(bytes as i64))
 }
 
 /// Whether the knob covers all host memory of the job, rather than that per CPU or GPU.

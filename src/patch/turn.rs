@@ -1,15 +1,19 @@
 //! Computes how far a knob is turned.
 
 use super::goal::Goal;
-use crate::knowledge::{Knob, To, Turn, Type};
+use crate::knowledge::{Direction, Knob, To, Turn, Type};
 use crate::model::{Bytes, Change};
+use crate::parse::granted;
 
 /// The target of a knob from its current value, or a relative step if that is unknown. `None` if it cannot go further.
 pub(super) fn to(knob: &Knob, turn: &Turn, from: Option<&str>) -> Option<Goal> {
     Some(match &turn.to {
         To::On => Goal::Value(switched(knob, true)),
         To::Off => Goal::Value(switched(knob, false)),
-        To::Value(value) => Goal::Value(value.clone()),
+        To::Value(value) => match from.filter(|from| has_more(knob, turn, from, value)) {
+            Some(from) => Goal::Value(stepped(knob, turn, from, |number| number * 2.0)?),
+            None => Goal::Value(value.clone()),
+        },
         To::Need => Goal::More,
         To::Scale(by) => match from {
             Some(from) => Goal::Value(stepped(knob, turn, from, |number| number * by)?),
@@ -28,9 +32,15 @@ pub(super) fn is_at(knob: &Knob, from: &str, to: &str) -> bool {
     from.eq_ignore_ascii_case(to) || knob.meaning(from) == knob.meaning(to) || same_number
 }
 
+/// Whether a size that is to be raised is already as large as `value`: it did not suffice, so that it must be larger still.
+fn has_more(knob: &Knob, turn: &Turn, from: &str, value: &str) -> bool {
+    let sizes = granted(from).zip(granted(value)).filter(|_| knob.r#type == Type::Size);
+    turn.direction != Some(Direction::Lower) && sizes.is_some_and(|(from, value)| from >= value)
+}
+
 /// One step from `from`, not beyond the limit; `None` if the limit is reached or `from` is not a positive number.
 fn stepped(knob: &Knob, turn: &Turn, from: &str, step: impl Fn(f64) -> f64) -> Option<String> {
-    let size = || crate::parse::memory_size(from).map(|Bytes(bytes)| bytes as f64);
+    let size = || granted(from).map(|Bytes(bytes)| bytes as f64);
     let plain = from.replace('_', "").parse::<f64>().ok();
     let number = plain.or_else(size).filter(|number| *number > 0.0)?;
     let is_less = step(number) < number;

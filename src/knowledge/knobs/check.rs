@@ -98,7 +98,7 @@ fn is_of(value: &str, r#type: Type) -> bool {
 }
 
 /// Checks that a turn fits the type, names a direction if there are two, and goes in that direction.
-fn turns(Turn { direction, to, limit, .. }: &Turn, lever: &Lever, r#type: Type) -> Result<(), String> {
+fn turns(Turn { direction, to, limit, limit_by, .. }: &Turn, lever: &Lever, r#type: Type) -> Result<(), String> {
     if lever.both_ways != direction.is_some() {
         return Err(match lever.both_ways {
             true => "it helps both ways: give the `direction`".to_owned(),
@@ -117,7 +117,7 @@ fn turns(Turn { direction, to, limit, .. }: &Turn, lever: &Lever, r#type: Type) 
         return Err(format!("`{to:?}` does not fit a {}", r#type.as_str()));
     }
     match (to.direction(), direction) {
-        (None, _) if limit.is_some() => Err("a limit needs a step: `scale` or `add`".to_owned()),
+        (None, _) if limit.is_some() || limit_by.is_some() => Err("a limit needs a step: `scale` or `add`".to_owned()),
         (Some(way), Some(direction)) if way != *direction => Err(format!("`{to:?}` goes the other way")),
         _ => Ok(()),
     }

@@ -22,7 +22,8 @@ pub struct VllmFailures;
 
 const NO_BLOCKS: &str = "No available memory for the cache blocks";
 const LENGTH: &str = "'s max seq len (";
-const DEVICE: &str = "Free memory on device";
+/// Also where whoever posted it wrote it small.
+const DEVICE: &str = "ree memory on device";
 const TOO_LITTLE: &str = "less than desired GPU memory utilization (";
 const WARM_UP: &str = "out of memory occurred when warming up ";
 const DIED: &str = "died unexpectedly";
@@ -354,6 +355,13 @@ mod tests {
             .flat_map(|event| event.figures)
             .map(|figure| (figure.name.to_string(), figure.text))
             .collect()
+    }
+
+    #[test]
+    fn a_small_first_letter_costs_nothing() {
+        let text = "free memory on device cuda:0 (19.77/22.05 GiB) on startup is less than desired GPU memory utilization (0.9, 19.84 GiB)";
+        assert_eq!(stated(text), stated(&text.replace("free", "Free")));
+        assert!(!stated(text).is_empty());
     }
 
     #[test]

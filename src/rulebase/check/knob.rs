@@ -82,6 +82,13 @@ fn asked(knob: &Knob, index: usize, conditions: &Conditions, notes: &mut Notes<'
             }
         }
     }
+    for (row, limit) in knob.lever.iter().enumerate().filter_map(|(row, turn)| Some((row, turn.limit_by.as_ref()?))) {
+        // An expression is checked as a comparison of it.
+        for (problem, advice) in conditions.faults(&format!("{limit} > 0.0"), Kind::ALL) {
+            let path = ["knob", &index.to_string(), "lever", &row.to_string(), "limit_by"];
+            notes.error(&path, format!("{}: {problem}", knob.id), advice);
+        }
+    }
     for (row, condition) in knob.note.iter().enumerate().filter_map(|(row, note)| Some((row, note.when.as_ref()?))) {
         for (problem, advice) in conditions.faults(condition, Kind::ALL) {
             let path = ["knob", &index.to_string(), "note", &row.to_string(), "when"];
