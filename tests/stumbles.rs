@@ -6,7 +6,7 @@ use std::io::Cursor;
 use oomdoc::Options;
 use oomdoc::internal::analyze_inputs;
 use oomdoc::internal::source::Input;
-use oomdoc::model::{Ending, Kind, Patch, Report};
+use oomdoc::model::{Ending, FigureName, Kind, Patch, Report};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -402,5 +402,38 @@ fn no_limit_is_raised_beyond_what_the_node_has() -> Outcome {
     let report = report(&[("job.log", log), ("job.sbatch", script), ("ds.json", config)])?;
     let is_raised = |patch: &&&Patch| patch.knob == "--mem";
     assert!(patches(&report).iter().find(is_raised).is_none(), "{:?}", patches(&report));
+    Ok(())
+}
+
+#[test]
+fn a_number_without_a_unit_counts_what_its_scheduler_counts() -> Outcome {
+    let log =
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=9912.0. Some of the step tasks have been OOM Killed.\n";
+    for (option, more) in [("--mem=64000", "--mem=79G"), ("--mem-per-cpu=8000", "--mem-per-cpu=10G")] {
+        let script = format!("#!/bin/bash\n#SBATCH {option}\nsrun python train.py\n");
+        let report = report(&[("job.log", log), ("job.sbatch", &script)])?;
+        let lines = [option, more].map(|option| format!("#SBATCH {option}").replace(['+', '-'], " "));
+        assert_eq!(changed(&report), lines, "{:?}", patches(&report));
+    }
+    Ok(())
+}
+
+#[test]
+fn what_other_ranks_printed_says_nothing_of_the_one_that_failed() -> Outcome {
+    let print = |rank: u32| {
+        format!(
+            "{rank:2}: [Rank {rank}] (after 1 iterations) memory (MB) | allocated: 41220.1 | max allocated: 70114.9 | reserved: 73022.0 | max reserved: 73022.0\n"
+        )
+    };
+    let failed = format!(
+        "27: [rank27]: Traceback (most recent call last):\n27: [rank27]:   File \"pretrain_gpt.py\", line 302, in <module>\n27: [rank27]: {OOM}"
+    );
+    let peaks = |log: &str| -> Result<usize, Box<dyn Error>> {
+        let report = report(&[("job.log", log)])?;
+        let figures = report.incidents.iter().flat_map(|incident| &incident.figures);
+        Ok(figures.filter(|figure| figure.name == FigureName::AllocatedPeak).count())
+    };
+    assert_eq!(peaks(&format!("{}{}{failed}", print(24), print(0)))?, 0);
+    assert_eq!(peaks(&format!("{}{}{failed}", print(27), print(0)))?, 1);
     Ok(())
 }

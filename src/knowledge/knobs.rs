@@ -71,9 +71,13 @@ pub struct Knob {
     /// What to add to a file of keys that has nothing of it yet, if that is more than name and value.
     #[serde(default)]
     pub section: Option<Section>,
-    /// The unit of an amount of memory that the user wrote without one.
+    /// The unit of amounts of memory that are written for it, if the user has not chosen one.
     #[serde(default)]
     pub unit: Option<Arc<str>>,
+    /// What a number without a unit counts, if not bytes: `MiB` for Slurm, `site` where each site decides that, and whether it is counted
+    /// for the job or for each of its slots.
+    #[serde(default)]
+    pub number: Option<Arc<str>>,
 }
 
 /// Keys that are added together.
@@ -358,6 +362,11 @@ impl Knob {
     /// Whether `key` [is the end](is_end) of one of its names.
     pub fn ends_in(&self, key: &str) -> bool {
         self.names().any(|name| is_end(name, key))
+    }
+
+    /// Whether each site decides what its numbers count.
+    pub fn is_of_site(&self) -> bool {
+        self.number.as_deref() == Some("site")
     }
 
     /// Whether `value` sets no limit: schedulers and containers take 0 for all that the node has.

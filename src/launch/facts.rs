@@ -8,7 +8,7 @@ use super::JobConfig;
 use crate::config::{Document, Entry};
 use crate::facts::{Answer, Evaluator, Facts, Value, names};
 use crate::knowledge::{Fact, FactType, Knob, Type};
-use crate::model::Citation;
+use crate::model::{Bytes, Citation};
 use crate::parse;
 
 /// A fact of the configuration: its name, its value and its citations.
@@ -121,13 +121,22 @@ impl JobConfig<'_> {
     }
 }
 
+/// The amount of memory that `value` of `knob` is.
+pub(crate) fn amount(knob: &Knob, value: &str) -> Option<Bytes> {
+    let unit = knob.number.as_deref().unwrap_or("B");
+    match value.trim().parse::<f64>() {
+        Ok(_) => parse::granted(&format!("{}{unit}", value.trim())),
+        Err(_) => parse::granted(value),
+    }
+}
+
 /// A knob's value as a value of its fact; `None` if the fact cannot have it (`auto`, a limit of 0, which is none).
 fn meaning(knob: &Knob, fact: &Fact, value: &str) -> Option<Value> {
     if knob.is_unlimited(value) {
         return None;
     }
     // The unit of `16Gi` is part of the number.
-    let bytes = (knob.r#type == Type::Size && fact.r#type == FactType::Number).then(|| parse::granted(value)).flatten();
+    let bytes = (knob.r#type == Type::Size && fact.r#type == FactType::Number).then(|| amount(knob, value)).flatten();
     bytes.map(|bytes| Value::Number(bytes.0 as f64)).or_else(|| stated(fact, knob.meaning(value)))
 }
 

@@ -22,6 +22,7 @@ use crate::facts::Facts;
 use crate::knowledge::{Framework, Knob, Knowledge, Target, newest_version_with};
 use crate::model::Job;
 use facts::StatedFact;
+pub(crate) use facts::amount;
 pub use index::Setting;
 use index::SettingIndex;
 pub(crate) use index::without_file;

@@ -3,7 +3,7 @@
 use super::{Workbench, turn};
 use crate::facts::Facts;
 use crate::knowledge::{Knob, Language, PatchRow, To, Turn, Type};
-use crate::launch::{host_memory, host_used};
+use crate::launch::{amount, host_memory, host_used};
 use crate::model::{Bytes, Change, Scalar};
 use crate::parse::granted;
 
@@ -116,14 +116,16 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
     let predicted = bench.prediction.and_then(|prediction| prediction.needs(bench.phase).host);
     // A prediction below the observed use is wrong.
     let need = predicted.map(|need| need.bytes).filter(|need| reached.is_none_or(|reached| *need >= reached));
-    let own = from.and_then(granted).filter(|own| *own > Bytes(0));
+    let own = from.and_then(|from| amount(knob, from)).filter(|own| *own > Bytes(0));
     // A setting for part of the limit, such as memory per CPU, grows in proportion to the limit.
     let part = match (own, limit) {
-        _ if is_whole(knob) => Some(1.0),
+        _ if is_whole(knob) || from.is_none() && knob.is_of_site() => Some(1.0),
+        // It is all that is known of what was granted.
+        (Some(_), None) if reached.is_none() => Some(1.0),
         (Some(own), Some(limit)) if limit > Bytes(0) => Some(own.0 as f64 / limit.0 as f64),
         _ => None,
     };
-    let reached = reached.or(limit).or(own.filter(|_| is_whole(knob)));
+    let reached = reached.or(limit).or(own);
     // A number without a unit keeps the unit that its scheduler gives it.
     let bare = from.and_then(|from| from.parse::<f64>().ok()).filter(|_| !is_whole(knob));
     let goal = |bytes: Bytes, margin: f64, part: f64| match (bare, limit) {
@@ -148,9 +150,11 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
 
 /// The memory of the whole machine, as the kernel states it, or as a share of it is stated beside its amount.
 fn machine(facts: &Facts) -> Option<Bytes> {
+    // Ray takes the limit of its container for the node's memory.
+    let node = || facts.number("figures.node_total").filter(|_| facts.text("kind") == Some("host_oom_kernel"));
     let share = facts.number("figures.host_percent").filter(|percent| *percent > 0.0);
     let whole = || Some(facts.number("figures.host_used")? / share? * 100.0);
-    facts.number("figures.node_total").or_else(whole).map(|bytes| Bytes(bytes as i64))
+    node().or_else(whole).map(|bytes| Bytes(bytes as i64))
 }
 
 /// Whether the knob covers all host memory of the job, rather than that per CPU or GPU.

@@ -3,6 +3,7 @@
 mod fold;
 mod open;
 mod origins;
+mod printed;
 mod recent;
 mod signs;
 
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use fold::{Folded, Series};
 use open::{Open, OpenMessages};
 use origins::Origins;
+use printed::Printed;
 use recent::Recent;
 use signs::{SignSearch, Signs};
 
@@ -105,6 +107,7 @@ pub struct Extractor<'g> {
     marks: HashMap<usize, PhaseMark>,
     bars: HashMap<usize, Bars>,
     now: LineContext,
+    printed: Printed,
     memory: BTreeMap<(Arc<str>, FigureName), Series>,
     /// Of further series the last figure.
     last: BTreeMap<(Arc<str>, FigureName), TimelinePoint>,
@@ -131,6 +134,7 @@ impl<'g> Extractor<'g> {
             marks: HashMap::new(),
             bars: HashMap::new(),
             now: LineContext::default(),
+            printed: Printed::default(),
             memory: BTreeMap::new(),
             last: BTreeMap::new(),
             folded: Folded::default(),
@@ -200,8 +204,9 @@ impl<'g> Extractor<'g> {
         let (anonymous, device) = (self.origins.is_anonymous(origin), signs.device);
         let sign = signs.shortage.filter(|_| !is_heard_in(line.body()));
         self.reader.read(&Asked { origin, anonymous, line: &line, sign, device }, |first| {
-            let context = context(&self.now, self.marks.get(&origin), &first);
-            Record::new(self.path.clone(), self.origins.origin(origin).clone(), context, first)
+            let known = self.origins.origin(origin).clone();
+            let context = context(&self.now, self.printed.of(known.rank), self.marks.get(&origin), &first);
+            Record::new(self.path.clone(), known, context, first)
         });
         for event in stated {
             self.note(event, 1);
@@ -221,8 +226,9 @@ impl<'g> Extractor<'g> {
 
     /// A record that begins with `line`.
     fn record(&self, origin: usize, line: &Line<'_>) -> Record {
-        let context = context(&self.now, self.marks.get(&origin), line);
-        Record::new(self.path.clone(), self.origins.origin(origin).clone(), context, line.clone().into_owned())
+        let known = self.origins.origin(origin).clone();
+        let context = context(&self.now, self.printed.of(known.rank), self.marks.get(&origin), line);
+        Record::new(self.path.clone(), known, context, line.clone().into_owned())
     }
 
     /// The events that the messages of `rows` state in `line`. A line that continues a longer message of the same producer proves nothing
@@ -298,16 +304,8 @@ impl<'g> Extractor<'g> {
                 self.last.insert(key, point);
             }
         }
-        let mut latest: Vec<Figure> = self.now.memory.to_vec();
-        for figure in &event.figures {
-            match latest.iter_mut().find(|known| known.name == figure.name) {
-                // A peak that is reset at every print counts with the maximum of all prints.
-                Some(known) if figure.name == FigureName::AllocatedPeak && known.bytes >= figure.bytes => {}
-                Some(known) => *known = figure.clone(),
-                None => latest.push(figure.clone()),
-            }
-        }
-        self.now.memory = latest.into();
+        self.printed.add(&event.figures, event.origin.rank);
+        self.now.memory = self.printed.of(None);
     }
 
     fn note_phase(&mut self, origin: usize, line: &Line<'_>, signs: &Signs) {
@@ -375,9 +373,9 @@ impl LineSink for Extractor<'_> {
         self.reader.gap();
     }
 }
-/// The context of `line`: the state `now` of its input and the last phase mark of its `own` origin.
-fn context(now: &LineContext, own: Option<&PhaseMark>, line: &Line<'_>) -> LineContext {
-    LineContext { own: own.cloned(), place: place(line), ..now.clone() }
+/// The context of `line`: the state `now` of its input, the `memory` that was printed, and the last phase mark of its `own` origin.
+fn context(now: &LineContext, memory: Arc<[Figure]>, own: Option<&PhaseMark>, line: &Line<'_>) -> LineContext {
+    LineContext { own: own.cloned(), memory, place: place(line), ..now.clone() }
 }
 
 /// The source file that the logger of `line` names.
