@@ -248,6 +248,17 @@ const OWN: &[(&str, &str)] = &[
         "nemo_rl",
         "micro_batch sequence_length recomputation more_host_offload kv_cache_share logits_memory cuda_graphs rollout_size sharding",
     ),
+    (
+        "megatron_swift",
+        "micro_batch sequence_length input_size sharding more_host_offload less_host_offload optimizer_precision \
+         gradient_precision recomputation attention_implementation logits_memory checkpoint_save_placement worker_count \
+         kv_cache_share rollout_size cache_release",
+    ),
+    ("primus", "micro_batch sequence_length recomputation sharding more_host_offload logits_memory"),
+    ("composer", "micro_batch sequence_length recomputation sharding more_host_offload checkpoint_save_placement"),
+    ("olmo_core", "micro_batch sequence_length recomputation logits_memory"),
+    ("internevo", "micro_batch sequence_length recomputation sharding"),
+    ("levanter", "micro_batch sequence_length recomputation sharding logits_memory"),
     ("megatron_bridge", "micro_batch sequence_length recomputation sharding more_host_offload worker_count"),
     (
         "areal",

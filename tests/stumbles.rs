@@ -36,6 +36,106 @@ fn changed(report: &Report) -> Vec<String> {
     diff.lines().filter(is_changed).map(|line| line.replace(['+', '-'], " ").trim().to_owned()).collect()
 }
 
+/// The knobs that are to be changed, the first cause's first.
+fn turned(report: &Report) -> Vec<&str> {
+    patches(report).into_iter().map(|patch| &*patch.knob).collect()
+}
+
+#[test]
+fn megatron_swift_has_options_of_its_own() -> Outcome {
+    let log = format!(
+        "[rank3]: Traceback (most recent call last):\n[rank3]:   File \"/w/ms-swift/swift/cli/_megatron/sft.py\", line 7, in <module>\n[rank3]:     megatron_sft_main()\n[rank3]:   File \"/w/Megatron-LM/megatron/core/transformer/mlp.py\", line 121, in forward\n[rank3]:     output, bias = self.linear_fc2(hidden)\n[rank3]: {OOM}"
+    );
+    let script = "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-8B --tensor_model_parallel_size 2 --micro_batch_size 4 --global_batch_size 64 --recompute_granularity none --max_length 8192\n";
+    let report = report(&[("job.log", &log), ("train.sh", script)])?;
+    assert_eq!(turned(&report)[..2], ["--recompute_granularity", "--micro_batch_size"]);
+    let partners: Vec<&str> = patches(&report)[0].with.iter().map(|partner| &*partner.knob).collect();
+    assert_eq!(partners, ["--recompute_method", "--recompute_num_layers"]);
+    Ok(())
+}
+
+#[test]
+fn the_batch_is_turned_by_the_option_that_the_job_has() -> Outcome {
+    for (frame, name, file, knob) in [
+        (
+            "llmfoundry/models/layers/ffn.py",
+            "mpt.yaml",
+            "max_seq_len: 8192\ndevice_train_microbatch_size: 8\n",
+            "device_train_microbatch_size",
+        ),
+        (
+            "olmo_core/nn/feed_forward.py",
+            "run.sh",
+            "torchrun --nproc-per-node=8 train.py run --train_module.rank_microbatch_size=16384\n",
+            "--train_module.rank_microbatch_size",
+        ),
+        (
+            "primus/train.py",
+            "exp.yaml",
+            "modules:\n  pre_trainer:\n    framework: megatron\n    overrides:\n      micro_batch_size: 2\n",
+            "modules.pre_trainer.overrides.micro_batch_size",
+        ),
+        (
+            "internlm/core/engine.py",
+            "run.sh",
+            "srun -n 8 python train.py --config ./configs/7B_sft.py\n",
+            "data.micro_bsz",
+        ),
+    ] {
+        let log = format!(
+            "step 12 loss 2.1\nTraceback (most recent call last):\n  File \"/w/site-packages/{frame}\", line 80, in forward\n    return self.w2(self.w1(x))\n{OOM}"
+        );
+        let report = report(&[("job.log", &log), (name, file)])?;
+        assert_eq!(turned(&report).first(), Some(&knob), "{frame}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_engine_that_a_job_has_beside_its_training_is_not_killed() -> Outcome {
+    let log = "(PolicyModelActor pid=4111) Train epoch [1/1]:  12%|█▎        | 2/16 [00:21<02:28, 10.61s/it]\nTraceback (most recent call last):\n  File \"/openrlhf/openrlhf/trainer/ray/ppo_actor.py\", line 262, in training_step\n    self.strategy.backward(loss, self.actor, self.actor_optim)\n  File \"/opt/conda/lib/python3.11/site-packages/deepspeed/runtime/zero/stage3.py\", line 2280, in backward\n    self.loss_scaler.backward(loss.float(), retain_graph=retain_graph)\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.64 GiB. GPU 0 has a total capacity of 79.11 GiB of which 2.01 GiB is free. Process 41223 has 40.00 GiB memory in use. Including non-PyTorch memory, this process has 37.09 GiB memory in use. Of the allocated memory 31.02 GiB is allocated by PyTorch, and 2.80 GiB is reserved by PyTorch but unallocated.\n";
+    let script = "python3 -m openrlhf.cli.train_ppo_ray --actor_num_nodes 1 --actor_num_gpus_per_node 8 --vllm_num_engines 4 --vllm_tensor_parallel_size 2 --colocate_all_models --vllm_gpu_memory_utilization 0.5 --pretrain Qwen/Qwen2.5-14B-Instruct --zero_stage 3\n";
+    let own = report(&[("job.log", log), ("train.sh", script)])?;
+    let first = own.incidents.first().and_then(|incident| incident.diagnoses.first()).ok_or("no diagnosis")?;
+    assert_eq!(first.cause.to_string(), "colocated_memory_contention");
+    assert_eq!(turned(&own)[..2], ["--vllm_enable_sleep", "--vllm_gpu_memory_utilization"]);
+    assert!(
+        own.incidents
+            .iter()
+            .flat_map(|incident| &incident.diagnoses)
+            .all(|diagnosis| diagnosis.patches.iter().all(|patch| !patch.knob.starts_with("kill")))
+    );
+    // Nobody shares anything: another job is on the GPU.
+    let other = report(&[("job.log", log), ("train.sh", &script.replace("--colocate_all_models ", ""))])?;
+    let first = other.incidents.first().and_then(|incident| incident.diagnoses.first()).ok_or("no diagnosis")?;
+    assert_eq!(first.cause.to_string(), "gpu_shared_with_others");
+    Ok(())
+}
+
+#[test]
+fn shared_memory_that_is_set_never_shrinks() -> Outcome {
+    let log = "RuntimeError: unable to write to file </torch_1123_3481932_12>: No space left on device (28)\nERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).\n";
+    for (limit, wanted) in [("64Gi", "128Gi"), ("2Gi", "16Gi")] {
+        let pod = format!(
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: train\nspec:\n  containers:\n  - name: train\n    image: org/train:1\n    volumeMounts:\n    - name: shm\n      mountPath: /dev/shm\n  volumes:\n  - name: shm\n    emptyDir:\n      medium: Memory\n      sizeLimit: {limit}\n"
+        );
+        let report = report(&[("job.log", log), ("pod.yaml", &pod)])?;
+        assert_eq!(changed(&report), [format!("sizeLimit: {limit}"), format!("sizeLimit: {wanted}")]);
+    }
+    Ok(())
+}
+
+#[test]
+fn memory_is_bound_with_values_that_exist() -> Outcome {
+    let log = "python3 invoked oom-killer: gfp_mask=0x140dca(GFP_HIGHUSER_MOVABLE|__GFP_COMP|__GFP_ZERO), order=0, oom_score_adj=0\noom-kill:constraint=CONSTRAINT_CPUSET,nodemask=1,cpuset=job_81,mems_allowed=1,global_oom,task_memcg=/slurm/uid_1001/job_81/step_0,task=python3,pid=61233,uid=1001\nOut of memory: Killed process 61233 (python3) total-vm:524924888kB, anon-rss:484412344kB, file-rss:120312kB, shmem-rss:0kB, UID:1001 pgtables:1015632kB oom_score_adj:0\n";
+    let script = "#!/bin/bash\n#SBATCH --mem=0\n#SBATCH --mem-bind=local\nsrun numactl --membind=1 python3 train.py\n";
+    let report = report(&[("dmesg.log", log), ("job.sbatch", script)])?;
+    let bound: Vec<_> =
+        patches(&report).into_iter().map(|patch| (&*patch.knob, patch.to.as_ref().map(ToString::to_string))).collect();
+    assert_eq!(bound, [("--mem-bind", Some("none".to_owned())), ("--membind", Some("all".to_owned()))]);
+    Ok(())
+}
+
 #[test]
 fn a_job_that_says_it_is_done_survived_what_failed_before() -> Outcome {
     for end in [
