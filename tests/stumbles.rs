@@ -537,3 +537,41 @@ fn what_other_ranks_printed_says_nothing_of_the_one_that_failed() -> Outcome {
     assert_eq!(peaks(&format!("{}{}{failed}", print(27), print(0)))?, 1);
     Ok(())
 }
+
+#[test]
+fn programs_are_offered_their_own_options_and_no_others() -> Outcome {
+    let foreign = ["DataLoader", "max_length", "bfloat16", "batch_size", "fully_shard", "map_location"];
+    let gromacs = (
+        "                      :-) GROMACS - gmx mdrun, 2024.2 (-:\n\nUsing 8 MPI threads\n\nFatal error:\nAllocation of 1.61 GB on the device failed: cudaErrorMemoryAllocation: out of memory\n",
+        "gmx mdrun -deffnm prod -ntmpi 8 -ntomp 4 -nb gpu -pme gpu -npme 1\n",
+        "-ntmpi",
+    );
+    let merge = (
+        "Executing graph:  14%|█▍        | 612/4371 [01:10<07:11,  8.71it/s]\nTraceback (most recent call last):\n  File \"/opt/mergekit/mergekit/graph.py\", line 197, in run\n    res = task.execute(**arguments)\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.91 GiB. GPU 0 has a total capacity of 23.65 GiB of which 2.20 GiB is free.\n",
+        "mergekit-yaml merge.yaml ./merged --cuda\n",
+        "--cuda",
+    );
+    let convert = (
+        "INFO:hf-to-gguf:Exporting model...\nINFO:gguf.gguf_writer:/out/m.gguf: n_tensors = 1025, total_size = 134.2G\nWriting:   3%|▎         | 4.1G/134G [00:12<02:12, 301Mbyte/s]Killed\n",
+        "python3 convert_hf_to_gguf.py /models/m --outfile /out/m.gguf --no-lazy\n",
+        "--no-lazy",
+    );
+    for (log, script, own) in [gromacs, merge, convert] {
+        let report = report(&[("job.log", log), ("run.sh", script)])?;
+        let diagnoses = report.incidents.first().map(|incident| incident.diagnoses.as_slice()).unwrap_or_default();
+        let knobs: Vec<&str> =
+            diagnoses.iter().flat_map(|diagnosis| &diagnosis.patches).map(|patch| &*patch.knob).collect();
+        assert!(knobs.contains(&own), "{knobs:?}");
+        assert!(knobs.iter().all(|knob| foreign.iter().all(|word| !knob.contains(word))), "{knobs:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_runner_that_goes_away_after_a_dead_worker_was_not_cancelled_by_anybody() -> Outcome {
+    let cancelled = "##[error]The operation was canceled.\n";
+    let dead = "[gw2] node down: Not properly terminated\nreplacing crashed worker gw2\n";
+    assert_eq!(verdict(&format!("{dead}{cancelled}"))?, Kind::SigkillUnattributed);
+    assert_eq!(verdict(cancelled)?, Kind::None);
+    Ok(())
+}
