@@ -575,3 +575,11 @@ fn a_runner_that_goes_away_after_a_dead_worker_was_not_cancelled_by_anybody() ->
     assert_eq!(verdict(cancelled)?, Kind::None);
     Ok(())
 }
+
+#[test]
+fn a_json_with_a_name_that_many_have_is_not_deepspeeds() -> Outcome {
+    let own = "{\"batch_size\": 4, \"gradient_accumulation_steps\": 1, \"optimizer\": {\"optimizer\": \"ADAMW\"}}";
+    let report = report(&[("job.log", OOM), ("config.json", own)])?;
+    assert_ne!(report.job.framework.as_deref(), Some("deepspeed"));
+    Ok(())
+}

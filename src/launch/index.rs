@@ -159,6 +159,12 @@ impl SettingIndex {
     /// How many keys of each framework stand in a configuration file, since such a file names no program. Keys that are
     /// a single plain word do not count: any framework may use them.
     pub fn frameworks_with_keys(&self, documents: &[Document], knobs: &[Knob]) -> HashMap<Arc<str>, usize> {
+        // Any program may keep `gradient_accumulation_steps` in JSON.
+        let is_shared = |knob: &Knob| {
+            let others = || knobs.iter().filter(|other| other.framework != knob.framework);
+            knob.target == Target::Json
+                && knob.names().all(|name| !name.contains('.') && others().any(|other| other.knows(name)))
+        };
         let is_keyed = |knob: &&Knob| {
             let format = match knob.target {
                 Target::Json => Format::Json,
@@ -168,7 +174,7 @@ impl SettingIndex {
             let is_telling = knob.names().all(|name| name.contains(['.', '_']));
             let is_key =
                 |setting: Setting<'_>| setting.document.format() == format && setting.entry.kind == EntryKind::Setting;
-            is_telling && self.setting(documents, knob).is_some_and(is_key)
+            is_telling && self.setting(documents, knob).is_some_and(is_key) && !is_shared(knob)
         };
         let mut keys = HashMap::new();
         knobs.iter().filter(is_keyed).for_each(|knob| *keys.entry(knob.framework.clone()).or_default() += 1);
