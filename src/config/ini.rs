@@ -10,14 +10,14 @@ use super::entry::{FoundCommand, FoundSetting};
 use super::{Body, EntryKind, Parsed, Value, shell};
 
 /// The sections by which such a file is told from TOML.
-const SECTIONS: [&str; 8] =
-    ["[Unit]", "[Service]", "[Install]", "[Socket]", "[Slice]", "[Scope]", "[wsl2]", "[experimental]"];
+const SECTIONS: [&str; 7] = ["[Unit]", "[Service]", "[Install]", "[Socket]", "[Slice]", "[Scope]", "[wsl2]"];
 
 /// Whether `text` is such a file.
 pub(super) fn is_ini(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line));
     let is_queue = |line: &str| line == "queue" || line.starts_with("queue ");
-    let is_executable = |line: &str| line.split_once('=').is_some_and(|(key, _)| key.trim_end() == "executable");
+    let is_executable =
+        |line: &str| line.split_once('=').is_some_and(|(key, _)| key.trim_end().eq_ignore_ascii_case("executable"));
     lines.clone().next().is_some_and(|line| SECTIONS.contains(&line))
         || lines.clone().any(is_executable) && lines.any(|line| is_queue(&line.to_ascii_lowercase()))
 }
@@ -28,20 +28,23 @@ fn is_comment(line: &str) -> bool {
 
 pub(super) fn read(text: &str) -> Parsed {
     let mut reader = IniReader { text, parsed: Parsed { body: Body::Ini, found: Vec::new(), commands: Vec::new() } };
+    // Keys of a submit description may be written in any case.
+    let is_submitted = !text.lines().any(|line| SECTIONS.contains(&line.trim()));
     let (mut at, mut submitted) = (0, Vec::new());
     while at < text.len() {
         let end = end_of_line(text, at);
         let line = &text[at..end];
         if let Some(equals) = line.find('=').filter(|_| !is_comment(line.trim_start())) {
             let (key, value) = (line[..equals].trim(), trimmed(text, at + equals + 1..end));
-            match key {
+            let key = if is_submitted { key.to_ascii_lowercase() } else { key.to_owned() };
+            match &*key {
                 _ if key.starts_with("Exec") => reader.command(value),
                 "Environment" | "environment" => reader.variables(value),
                 "executable" => submitted.splice(0..0, words(text, value)).for_each(drop),
                 "arguments" => submitted.extend(words(text, value)),
                 _ => {
                     let word = Value::of_word(&text[value.clone()]);
-                    reader.parsed.found.push(FoundSetting::new(key, word, EntryKind::Setting, value));
+                    reader.parsed.found.push(FoundSetting::new(&key, word, EntryKind::Setting, value));
                 }
             }
         }
@@ -186,6 +189,7 @@ mod tests {
     fn a_submit_description_is_a_program_with_its_request() -> Outcome {
         assert_eq!(Format::of(SUBMITTED), Format::Ini);
         assert_eq!(settings(SUBMITTED)?, ["Setting request_memory=64GB"]);
+        assert_eq!(settings(&SUBMITTED.replace("exec", "Exec").replace("request_memory", "Request_Memory"))?.len(), 1);
         let plain = SUBMITTED.replace('"', "");
         assert_eq!(settings(&plain)?, ["Setting request_memory=64GB", "Flag batch=4"]);
         Ok(())
@@ -193,7 +197,12 @@ mod tests {
 
     #[test]
     fn toml_and_scripts_are_none() {
-        for text in ["[project]\nname = \"x\"\n", "[model]\nname = x\n", "queue=1\nexecutable=a\n./run\n"] {
+        for text in [
+            "[experimental]\nx = 1\n",
+            "[project]\nname = \"x\"\n",
+            "[model]\nname = x\n",
+            "queue=1\nexecutable=a\n./run\n",
+        ] {
             assert_ne!(Format::of(text), Format::Ini, "{text}");
         }
     }

@@ -82,6 +82,10 @@ pub struct Programs {
     pub shells: Vec<String>,
     /// Programs that submit a script to run later.
     pub submitters: Vec<String>,
+    /// Programs that run a command line elsewhere, given as one argument.
+    pub remote: Vec<String>,
+    /// Options of any program whose value is a command line to run.
+    pub command_options: Vec<String>,
     /// Programs that run the script on their standard input.
     pub run_input: Vec<String>,
     /// Beginnings of the names of programs whose settings are the job's.

@@ -5,6 +5,9 @@ use crate::knowledge::{Direction, Knob, To, Turn, Type};
 use crate::model::{Bytes, Change};
 use crate::parse::granted;
 
+/// A step to an expressed limit must lower the value at least to this share of it.
+const LEAST_LOWER: f64 = 0.8;
+
 /// The target of a knob from its current value, or a relative step if that is unknown. `None` if it cannot go further.
 pub(super) fn to(knob: &Knob, turn: &Turn, from: Option<&str>) -> Option<Goal> {
     Some(match &turn.to {
@@ -49,7 +52,9 @@ fn stepped(knob: &Knob, turn: &Turn, from: &str, step: impl Fn(f64) -> f64) -> O
         Some(limit) => step(number).min(limit),
         None => step(number),
     };
-    let reached = if is_less { limited >= number } else { limited <= number };
+    // Where the limit leaves no more than a fifth of the way, the step helps nobody.
+    let is_small = turn.limit_by.is_some() && is_less && limited > number * LEAST_LOWER;
+    let reached = is_small || if is_less { limited >= number } else { limited <= number };
     let written = match knob.r#type {
         Type::Integer if number < 0.0 => return None,
         Type::Integer => format!("{}", limited.floor().max(1.0)),

@@ -83,16 +83,21 @@ pub(in super::super) fn arguments(
 /// The items of those of `arguments` that are named in `lists`, in place of the lists themselves. `-l mem=8gb` has the key `l mem`.
 pub(in super::super) fn listed(fields: &[String], arguments: Vec<Argument>, lists: &[String]) -> Vec<Argument> {
     let items = |list: Argument| -> Vec<Argument> {
-        if !lists.contains(&list.key) {
-            return vec![list];
-        }
+        // `-lselect=1:mem=8gb`, whose first item looks like the option's name.
+        let attached = lists.iter().find(|name| list.form != Form::Spaced && list.key.starts_with(name.as_str()));
+        let (name, values) = match attached {
+            Some(name) => (name.clone(), list.name..list.name + 1),
+            None if lists.contains(&list.key) => (list.key.clone(), list.values.clone()),
+            None => return vec![list],
+        };
         let mut items = Vec::new();
-        for field in list.values.clone() {
-            let mut from = 0;
-            for item in fields.get(field).map_or("", String::as_str).split_inclusive([',', ':']) {
+        for field in values {
+            let mut from = if attached.is_some() { 1 + name.len() } else { 0 };
+            let text = fields.get(field).and_then(|text| text.get(from..)).unwrap_or_default();
+            for item in text.split_inclusive([',', ':']) {
                 let text = item.trim_end_matches([',', ':']);
-                if let Some((name, value)) = text.split_once('=').filter(|(_, value)| !value.is_empty()) {
-                    let (key, start) = (format!("{} {name}", list.key), from + name.len() + 1);
+                if let Some((item, value)) = text.split_once('=').filter(|(_, value)| !value.is_empty()) {
+                    let (key, start) = (format!("{name} {item}"), from + item.len() + 1);
                     let form = Form::Item(start, start + value.len());
                     items.push(Argument { key, form, name: field, values: field..field });
                 }

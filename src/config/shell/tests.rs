@@ -327,6 +327,8 @@ fn every_scheduler_has_directives_of_its_own() {
         document.set_as(EntryKind::Directive, None, key, &value.into()).ok()
     };
     assert_eq!(directive(script, "-l mem", "80gb"), Some(script.replace("64gb", "80gb")));
+    let joined = script.replace("-l select", "-lselect");
+    assert_eq!(directive(&joined, "-l mem", "80gb"), Some(joined.replace("64gb", "80gb")));
     let chunks = "#!/bin/bash\n#PBS -l select=1:ncpus=8\nx --a 1\n";
     assert_eq!(directive(chunks, "-l mem", "80gb"), None, "chunks and resources of the whole job exclude each other");
     let whole = "#!/bin/bash\n#PBS -l walltime=1\nx --a 1\n";
@@ -351,6 +353,9 @@ fn a_command_line_in_quotes_is_run_elsewhere() {
     // A sentence is none.
     assert_eq!(flags("python x.py --prompt \"python is a language\"\n"), ["prompt=python is a language"]);
     assert_eq!(flags("echo \"python x.py --a 1\"\n"), [""; 0]);
+    // Nor is a message, or a pattern.
+    assert!(flags("notify --text \"torchrun x.py --a 16\"\ntorchrun x.py --a 4\n").contains(&"a=4".to_owned()));
+    assert!(!flags("notify --text \"torchrun x.py --a 16\"\n").contains(&"a=16".to_owned()));
 }
 
 /// `key=value` of every flag, override and directive of a script.

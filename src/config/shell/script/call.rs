@@ -22,7 +22,8 @@ impl ScriptReader<'_> {
         let mut shell = if evals { ShellInvocation::Script(0) } else { ShellInvocation::No };
         for word in words.iter().skip(usize::from(evals)) {
             let ShellInvocation::Script(at) = shell else {
-                if let Some((quote, inner)) = self.command_line(word) {
+                let before = fields.last().map(Field::text);
+                if let Some((quote, inner)) = self.command_line(words, word, before.as_deref()) {
                     shell = ShellInvocation::No;
                     self.nested(inner, quote, quote == Quote::Double);
                     continue;
@@ -51,9 +52,19 @@ impl ScriptReader<'_> {
     }
 
     /// The command line that an argument in quotes holds, for another host or for later: `pdsh -w n[0-3] "torchrun train.py --lr 1"`,
-    /// `sky exec c --command="python train.py --lr 1"`.
-    fn command_line(&self, word: &Word) -> Option<(Quote, Range<usize>)> {
-        let (quote, inner) = whole_quote(word).or_else(|| quoted_value(word, self.source.0))?;
+    /// `python xpk.py workload create --command="python train.py --lr 1"`. `before` is the field before it.
+    fn command_line(&self, call: &[Word], word: &Word, before: Option<&str>) -> Option<(Quote, Range<usize>)> {
+        let program = call.first().and_then(Word::bare).unwrap_or_default();
+        let is_remote = is_among(&programs().remote, program.rsplit('/').next().unwrap_or(program));
+        let is_command = |option: &str| is_among(&programs().command_options, option);
+        let (quote, inner) = match whole_quote(word) {
+            Some(whole) if is_remote || before.is_some_and(is_command) => whole,
+            Some(_) => return None,
+            None => {
+                let (option, quote, inner) = quoted_value(word, self.source.0)?;
+                is_command(option).then_some((quote, inner))?
+            }
+        };
         let text = self.source.0.get(inner.clone())?;
         text.split(['\n', ';', '&']).any(runs_with_options).then_some((quote, inner))
     }
@@ -67,12 +78,13 @@ fn runs_with_options(command: &str) -> bool {
     words.next().is_some_and(is_program) && words.any(is_given)
 }
 
-/// The quotes around the value of `--option="value"`, and the span inside of them.
-fn quoted_value(word: &Word, text: &str) -> Option<(Quote, Range<usize>)> {
+/// The option, and the quotes around its value in `--option="value"`, with the span inside of them.
+fn quoted_value<'t>(word: &Word, text: &'t str) -> Option<(&'t str, Quote, Range<usize>)> {
     let [name, value @ ..] = word.parts.as_slice() else { return None };
-    let option = text.get(name.span.clone())?;
+    let option = text.get(name.span.clone())?.strip_suffix('=')?;
     let rest = Word { span: name.span.end..word.span.end, parts: value.to_vec(), elements: None };
-    (name.quote == Quote::Bare && is_option(option) && option.ends_with('=')).then(|| whole_quote(&rest)).flatten()
+    let (quote, inner) = whole_quote(&rest).filter(|_| name.quote == Quote::Bare && is_option(option))?;
+    Some((option, quote, inner))
 }
 
 /// How far the fields of a command match `bash -c SCRIPT`.
