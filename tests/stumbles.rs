@@ -583,3 +583,22 @@ fn a_json_with_a_name_that_many_have_is_not_deepspeeds() -> Outcome {
     assert_ne!(report.job.framework.as_deref(), Some("deepspeed"));
     Ok(())
 }
+
+#[test]
+fn a_value_is_written_as_the_version_takes_it() -> Outcome {
+    let unit =
+        "[Service]\nExecStart=/opt/bin/vllm serve Qwen/Qwen2-VL-7B-Instruct --limit-mm-per-prompt image=8,video=1\n";
+    let stack = "ERROR 03-24 03:02:01 [core.py:343] Traceback (most recent call last):\n  File \"/usr/local/lib/python3.12/dist-packages/vllm/worker/worker.py\", line 229, in determine_num_available_blocks\n    self.model_runner.profile_run()\n  File \"/usr/local/lib/python3.12/dist-packages/vllm/model_executor/models/qwen2_vl.py\", line 312, in forward\n    output = F.scaled_dot_product_attention(q, k, v, dropout_p=0.0)\n";
+    for version in ["0.7.3", "0.11.0"] {
+        let log = format!("INFO 03-24 03:01:01 [api_server.py:912] vLLM API server version {version}\n{stack}{OOM}");
+        let report = report(&[("job.log", &log), ("vllm.service", unit)])?;
+        let to: Vec<String> = patches(&report)
+            .into_iter()
+            .filter(|patch| patch.knob == "--limit-mm-per-prompt")
+            .filter_map(|patch| patch.to.as_ref().map(ToString::to_string))
+            .collect();
+        assert!(!to.is_empty(), "{:?}", patches(&report));
+        assert!(to.iter().all(|to| to.starts_with('{') == (version == "0.11.0")), "{version}: {to:?}");
+    }
+    Ok(())
+}

@@ -194,7 +194,7 @@ impl<'a> Workbench<'a> {
         let written =
             setting.and_then(|setting| knob.names().find(|name| plain_name(name) == plain_name(&setting.entry.key)));
         if let Some(written) = written {
-            return Some(written.to_owned());
+            return (!self.is_of_another_version(knob, written)).then(|| written.to_owned());
         }
         let version = self.launch.version_of(knob);
         let spelled = match version {
@@ -207,6 +207,14 @@ impl<'a> Workbench<'a> {
         let is_env = knob.target == crate::knowledge::Target::Env;
         let named = knob.names().filter(|_| is_env).find(is_variable);
         Some(named.unwrap_or(spelled).to_owned())
+    }
+
+    /// Whether the job's version takes other values for the name `written`, which another knob describes.
+    fn is_of_another_version(&self, knob: &Knob, written: &str) -> bool {
+        let version = self.launch.version_of(knob);
+        let is_of_it = |knob: &Knob| knob.spelling_at(version).is_some();
+        let mut others = self.launch.knobs_of(&knob.framework).filter(|other| other.id != knob.id);
+        version.is_some() && !is_of_it(knob) && others.any(|other| other.knows(written) && is_of_it(other))
     }
 
     /// The knobs for a lever: first those that free memory in this phase, then those that the user has set, then in the
