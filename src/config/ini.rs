@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::edit::{Edit, line_start, newline};
-use super::entry::{FoundCommand, FoundSetting};
+use super::entry::FoundSetting;
 use super::{Body, EntryKind, Parsed, Value, shell};
 
 /// The sections by which such a file is told from TOML.
@@ -93,17 +93,12 @@ impl IniReader<'_> {
     }
 
     /// Adds what a command line holds that begins at the byte `base`.
-    fn add(&mut self, parsed: Parsed, base: usize) {
-        let known = self.parsed.commands.len();
-        let placed = |span: Range<usize>| span.start + base..span.end + base;
-        self.parsed.found.extend(parsed.found.into_iter().map(|found| FoundSetting {
-            command: found.command.map(|command| known + command),
-            span: placed(found.span),
-            defined: found.defined.map(placed),
-            ..found
-        }));
-        let moved = |command: FoundCommand| FoundCommand { at: command.at + base, ..command };
-        self.parsed.commands.extend(parsed.commands.into_iter().map(moved));
+    fn add(&mut self, mut parsed: Parsed, base: usize) {
+        let moved = |span: Range<usize>| span.start + base..span.end + base;
+        parsed.found.iter_mut().for_each(|found| found.defined = found.defined.take().map(moved));
+        let (found, commands) = parsed.placed(self.parsed.commands.len(), moved);
+        self.parsed.found.extend(found);
+        self.parsed.commands.extend(commands);
     }
 }
 

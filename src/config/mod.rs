@@ -92,6 +92,22 @@ impl Parsed {
     fn new(body: Body, settings: Flattening) -> Parsed {
         Parsed { body, found: settings.entries, commands: Vec::new() }
     }
+
+    /// The settings and commands of this part of a larger text, which has `known` commands before it. `place` maps spans to that text;
+    /// definitions are not mapped.
+    fn placed(
+        self,
+        known: usize,
+        place: impl Fn(Range<usize>) -> Range<usize>,
+    ) -> (Vec<FoundSetting>, Vec<FoundCommand>) {
+        let setting = |found: FoundSetting| FoundSetting {
+            command: found.command.map(|command| known + command),
+            span: place(found.span.clone()),
+            ..found
+        };
+        let command = |command: FoundCommand| FoundCommand { at: place(command.at..command.at).start, ..command };
+        (self.found.into_iter().map(setting).collect(), self.commands.into_iter().map(command).collect())
+    }
 }
 
 /// A setting to be made, and, in a script, its kind and the command that it is given to.

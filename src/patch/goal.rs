@@ -71,7 +71,8 @@ pub(super) fn goal(
     from: Option<&str>,
 ) -> Option<Goal> {
     let limit_by = turn.limit_by.as_deref().and_then(|limit| bench.evaluator.compute(limit));
-    let turn = &Turn { limit: limit_by.or(turn.limit), ..turn.clone() };
+    let limited = limit_by.map(|limit| Turn { limit: Some(limit), ..turn.clone() });
+    let turn = limited.as_ref().unwrap_or(turn);
     if let Some(amount) = row.amount.iter().find_map(|amount| bench.evaluator.compute(amount)) {
         return exactly(knob, turn, from, amount).map(Goal::Value);
     }
@@ -128,16 +129,15 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
     let reached = reached.or(limit).or(own);
     // A number without a unit keeps the unit that its scheduler gives it.
     let bare = from.and_then(|from| from.parse::<f64>().ok()).filter(|_| !is_whole(knob));
-    let goal = |bytes: Bytes, margin: f64, part: f64| match (bare, limit) {
-        (Some(bare), Some(limit)) => format!("{}", (bare * bytes.0 as f64 * margin / limit.0 as f64).ceil()),
-        _ => size(knob, from, bytes.0 as f64 * margin * part),
+    let written = |bytes: Bytes, margin: f64| match bare.zip(limit.filter(|limit| *limit > Bytes(0))) {
+        Some((bare, limit)) => Some(format!("{}", (bare * bytes.0 as f64 * margin / limit.0 as f64).ceil())),
+        None => part.map(|part| size(knob, from, bytes.0 as f64 * margin * part)),
     };
-    let part = part.or_else(|| bare.filter(|_| limit.is_some_and(|limit| limit > Bytes(0))));
-    let goal = match (need, reached, part) {
-        (Some(need), _, Some(part)) => Goal::Value(goal(need, MARGIN, part)),
-        (None, Some(reached), Some(part)) => Goal::AtLeast(goal(reached, FURTHER, part)),
-        _ => Goal::More,
+    let goal = match need {
+        Some(need) => written(need, MARGIN).map(Goal::Value),
+        None => reached.and_then(|reached| written(reached, FURTHER)).map(Goal::AtLeast),
     };
+    let goal = goal.unwrap_or(Goal::More);
     // No node grants more than it has.
     let asked = goal.words().and_then(granted).filter(|_| is_whole(knob));
     if asked.zip(machine(bench.facts)).is_some_and(|(asked, machine)| asked > machine) {

@@ -179,16 +179,10 @@ impl ProgramReader<'_> {
         self.add(parsed, |inner, _| places.at(moved(inner.start)..moved(inner.end)));
     }
 
-    fn add(&mut self, parsed: Parsed, place: impl Fn(Range<usize>, &str) -> Range<usize>) {
-        let known = self.started.commands.len();
-        for found in parsed.found {
-            let command = found.command.map(|command| known + command);
-            let span = place(found.span.clone(), self.text);
-            self.started.found.push(FoundSetting { command, defined: None, span, ..found });
-        }
-        let placed =
-            |command: FoundCommand| FoundCommand { at: place(command.at..command.at, self.text).start, ..command };
-        let commands: Vec<FoundCommand> = parsed.commands.into_iter().map(placed).collect();
+    fn add(&mut self, mut parsed: Parsed, place: impl Fn(Range<usize>, &str) -> Range<usize>) {
+        parsed.found.iter_mut().for_each(|found| found.defined = None);
+        let (found, commands) = parsed.placed(self.started.commands.len(), |span| place(span, self.text));
+        self.started.found.extend(found);
         self.started.commands.extend(commands);
     }
 }

@@ -174,7 +174,7 @@ impl<'g> Extractor<'g> {
             processes: self.origins.named(),
             started: self.started,
             ended: self.ended,
-            last: self.now,
+            last: LineContext { memory: self.printed.of(None), ..self.now },
         }
     }
 
@@ -305,7 +305,6 @@ impl<'g> Extractor<'g> {
             }
         }
         self.printed.add(&event.figures, event.origin.rank);
-        self.now.memory = self.printed.of(None);
     }
 
     fn note_phase(&mut self, origin: usize, line: &Line<'_>, signs: &Signs) {

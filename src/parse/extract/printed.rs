@@ -24,16 +24,17 @@ impl Printed {
     pub fn add(&mut self, figures: &[Figure], rank: Option<u32>) {
         let mut last = self.last.to_vec();
         for figure in figures {
-            note(last.iter_mut().find(|known| known.name == figure.name), figure)
-                .into_iter()
-                .for_each(|new| last.push(new));
+            match last.iter_mut().find(|known| known.name == figure.name) {
+                Some(known) => replace(known, figure),
+                None => last.push(figure.clone()),
+            }
         }
         self.last = last.into();
         for (rank, figure) in rank.into_iter().flat_map(|rank| figures.iter().map(move |figure| (rank, figure))) {
             let is_it = |(own, known): &(u32, Figure)| *own == rank && known.name == figure.name;
             let known = self.of_ranks.iter().position(is_it).map(|at| self.of_ranks.remove(at).1);
             let mut kept = known.unwrap_or_else(|| figure.clone());
-            note(Some(&mut kept), figure);
+            replace(&mut kept, figure);
             self.of_ranks.push((rank, kept));
             if self.of_ranks.len() > MOST {
                 self.of_ranks.remove(0);
@@ -58,15 +59,11 @@ impl Printed {
     }
 }
 
-/// Replaces the `known` figure by a later one of its name. `new` is returned if there is none yet.
-fn note(known: Option<&mut Figure>, new: &Figure) -> Option<Figure> {
-    match known {
-        // A peak that is reset at every print counts with the maximum of all prints.
-        Some(known) if new.name == FigureName::AllocatedPeak && known.bytes >= new.bytes => {}
-        Some(known) => *known = new.clone(),
-        None => return Some(new.clone()),
+/// Replaces a figure by a later one of its name. A peak that is reset at every print counts with the maximum of all prints.
+fn replace(known: &mut Figure, new: &Figure) {
+    if new.name != FigureName::AllocatedPeak || known.bytes < new.bytes {
+        *known = new.clone();
     }
-    None
 }
 
 #[cfg(test)]
