@@ -306,13 +306,19 @@ fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> R
     }
     knowledge.complete()?;
     let printed = reading.take_printed();
-    let launch = JobConfig::new(knowledge, &job, reading.files, printed).of_part(&failed_part(found.first(), &job));
+    let files = launch::of_job(reading.files, failed_files(found.first()));
+    let launch = JobConfig::new(knowledge, &job, files, printed).of_part(&failed_part(found.first(), &job));
     let job = launch.complete(job);
     let read = Surroundings { job: &job, inputs: &reading.summaries, snapshots: &snapshots };
     let explain = |found| explain(found, read, &launch, knowledge, options);
     let mut incidents: Vec<Incident> = found.into_iter().map(explain).collect();
     options.site.accept(&mut incidents);
     Ok(told(reading.summaries, job, incidents, snapshots))
+}
+
+/// The files of the stack that failed.
+fn failed_files(root: Option<&FoundIncident>) -> impl Iterator<Item = &str> {
+    root.into_iter().flat_map(|root| &root.frames).map(|frame| &*frame.file)
 }
 
 /// What the logs tell of the part of a configuration that failed.
@@ -394,7 +400,8 @@ pub fn examine_inputs(inputs: Vec<Input<'static>>, options: &Options) -> Result<
     let outcome = incident::build(std::mem::take(&mut reading.reads), &knowledge);
     knowledge.complete()?;
     let printed = reading.take_printed();
-    let launch = JobConfig::new(&knowledge, &outcome.job, reading.files, printed)
+    let files = launch::of_job(reading.files, failed_files(outcome.found.first()));
+    let launch = JobConfig::new(&knowledge, &outcome.job, files, printed)
         .of_part(&failed_part(outcome.found.first(), &outcome.job));
     let job = launch.complete(outcome.job);
     let root = outcome.found.into_iter().next();

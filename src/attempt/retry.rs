@@ -97,7 +97,8 @@ fn edited(
         let text = text.ok_or_else(|| RetryError::NotNamed(name.to_owned()))?;
         let own: Vec<Edit> = edits.iter().filter(|edit| &*edit.file == name).map(|edit| (*edit).clone()).collect();
         let knobs = || patches.iter().map(|patch| patch.knob.clone()).collect();
-        let text = patch::apply(Format::of(text), name, text, &own).ok_or_else(|| RetryError::NoEdit(knobs()))?;
+        let text =
+            patch::apply(Format::of_file(name, text), name, text, &own).ok_or_else(|| RetryError::NoEdit(knobs()))?;
         Ok((name.to_owned(), text))
     };
     names.into_iter().map(after).collect()

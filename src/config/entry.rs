@@ -24,6 +24,13 @@ pub struct Entry {
     pub span: Range<usize>,
 }
 
+impl Entry {
+    /// Whether only running the code or script would tell the value.
+    pub fn is_open(&self) -> bool {
+        matches!(&self.value, Value::Text(words) if words.contains('`'))
+    }
+}
+
 /// What kind of name a key is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{ini, toml};
-use crate::knowledge::Launchers;
+use crate::knowledge::{Inputs, Launchers};
 
 /// The syntax of a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -17,11 +17,19 @@ pub enum Format {
     Ini,
     /// A launch script, or a bare command line.
     Shell,
+    /// Python code, or a notebook with such code.
+    Python,
     /// A configuration that a job printed into its log; see [`from_log`](super::from_log).
     Log,
 }
 
 impl Format {
+    /// The format of the file at `path`: only code is told by its name.
+    pub fn of_file(path: &str, text: &str) -> Format {
+        let is_code = Inputs::shipped().ending.is_code(path);
+        if is_code { Format::Python } else { Format::of(text) }
+    }
+
     /// Recognises the format of `text` by its first words, not by a file name: people name configurations in any way.
     pub fn of(text: &str) -> Format {
         let text = text.trim_start_matches('\u{feff}');

@@ -29,6 +29,11 @@ mod json;
 mod kept;
 mod log;
 mod path;
+#[cfg(feature = "python")]
+mod python;
+#[cfg(not(feature = "python"))]
+#[path = "without_python.rs"]
+mod python;
 mod shell;
 mod toml;
 mod tree;
@@ -75,6 +80,7 @@ enum Body {
     Toml(Node),
     Shell(Box<shell::Shell>),
     Ini,
+    Python(python::Code),
     /// Printed in a log, and thus never edited.
     Printed,
 }
@@ -122,7 +128,8 @@ struct Wanted<'a> {
 impl Document {
     /// Reads `text` after recognising its format. `path` is the file as citations name it.
     pub fn read(path: impl Into<Arc<str>>, text: &str) -> Result<Document, ConfigError> {
-        Document::read_as(Format::of(text), path, text)
+        let path = path.into();
+        Document::read_as(Format::of_file(&path, text), path, text)
     }
 
     /// Reads `text` as `format`.
@@ -238,6 +245,18 @@ impl Document {
         (0..=steps.len()).take_while(is_there).last().unwrap_or(0)
     }
 
+    /// What the cells of a notebook printed, each line with the number of the line of the notebook in which it stands.
+    pub fn printed(&self) -> Vec<(LineNumber, String)> {
+        if let Body::Python(_) = self.body { python::printed(&self.text) } else { Vec::new() }
+    }
+
+    /// Drops the settings that options of the program itself decide, as far as `is_given` says that these are given elsewhere.
+    pub fn leave_out(&mut self, is_given: impl Fn(&str) -> bool) {
+        if let Body::Python(code) = &self.body {
+            self.entries.retain(|entry| !code.option(&entry.key).is_some_and(&is_given));
+        }
+    }
+
     fn choose(&self, key: &str, kind: Option<EntryKind>, command: Option<usize>) -> Option<usize> {
         match &self.body {
             Body::Shell(shell) => shell.choose(&self.entries, key, kind, command),
@@ -317,6 +336,10 @@ impl Document {
                     (None, kind) => ini::added(&self.text, kind.unwrap_or(EntryKind::Setting), key, value),
                 };
                 vec![edit.ok_or_else(unwritable)?]
+            }
+            Body::Python(code) => {
+                let before = before.and_then(|at| self.entries.get(at));
+                python::set(&self.text, code, before, key, value).ok_or_else(unwritable)?
             }
             body => body.set(&self.text, key, value)?,
         };
@@ -429,6 +452,7 @@ fn parse(format: Format, text: &str) -> Result<Parsed, Remark> {
             let settings = flatten(root.iter().map(|root| (String::new(), root)))?;
             Ok(Parsed::new(Body::Json(root), settings))
         }
+        Format::Python => python::read_code(text).ok_or_else(|| Remark::new(0, "neither Python code nor a notebook")),
         Format::Shell if shell::is_too_long(text) => Err(Remark::new(0, "more words than anybody launches a job with")),
         Format::Shell => Ok(shell::read(text)),
         Format::Log => Err(Remark::new(0, "a log may hold many configurations")),
@@ -468,7 +492,7 @@ impl Body {
             Body::Json(None) => Err(EditError::NoSection(key.to_owned())),
             Body::Yaml(stream) => yaml::set(text, stream, &steps, value),
             Body::Toml(root) => toml::set(text, root, &steps, value),
-            Body::Shell(_) | Body::Ini | Body::Printed => Err(EditError::ReadOnly),
+            Body::Shell(_) | Body::Ini | Body::Python(_) | Body::Printed => Err(EditError::ReadOnly),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{Estimate, EstimateError, Need, PlannedJob, SCHEMA, Serving, fit, lay
 use crate::facts::{self, Facts, Value};
 use crate::incident;
 use crate::knowledge::{EngineIs, Knowledge, Shape, Trains, TrainsIn};
-use crate::launch::{Failed, JobConfig, described_name, serves};
+use crate::launch::{self, Failed, JobConfig, described_name, serves};
 use crate::memory::{ModelSize, Plan};
 use crate::model::Job;
 use crate::settings::Site;
@@ -105,7 +105,8 @@ fn launched<'k>(
     let mut reading = read(paths, knowledge, &Options { site: Arc::clone(site), ..Options::default() })?;
     let job = incident::build(std::mem::take(&mut reading.reads), knowledge).job;
     let printed = reading.take_printed();
-    let launch = JobConfig::new(knowledge, &job, reading.files, printed).of_part(&Failed::default());
+    let launch = JobConfig::new(knowledge, &job, launch::of_job(reading.files, std::iter::empty()), printed)
+        .of_part(&Failed::default());
     let job = launch.complete(job);
     Ok((job, launch))
 }

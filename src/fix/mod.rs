@@ -204,7 +204,7 @@ pub fn mend(report: &Report, patches: &[&Patch]) -> Result<Vec<Mended>, FixError
         let failed = |error| FixError::File { path: file.to_owned(), error };
         let before = as_analysed(Path::new(file)).map_err(failed)?;
         let own: Vec<Edit> = edits.iter().filter(|edit| *edit.file == *file).map(|edit| (*edit).clone()).collect();
-        let after = patch::apply(Format::of(&before), file, &before, &own);
+        let after = patch::apply(Format::of_file(file, &before), file, &before, &own);
         let knobs = || edited.iter().map(|patch| patch.knob.clone()).collect();
         let after = after.ok_or_else(|| FixError::Apart { path: file.to_owned(), knobs: knobs() })?;
         Ok(Mended { diff: crate::config::diff(file, &before, &after), file: file.to_owned(), after })

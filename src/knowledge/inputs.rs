@@ -3,6 +3,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::file::File;
+use super::launchers::is_among;
 use super::read;
 use crate::model::Role;
 
@@ -31,6 +32,8 @@ pub struct Inputs {
 pub struct Endings {
     /// Code, tests, documents.
     pub written_by_people: Vec<String>,
+    /// Python code, of which the settings are read.
+    pub code: Vec<String>,
     /// Launch scripts, however short.
     pub script: Vec<String>,
     /// Logs.
@@ -39,6 +42,19 @@ pub struct Endings {
     pub settings: Vec<String>,
     /// Configurations, whatever the content looks like.
     pub nothing_but_settings: Vec<String>,
+}
+
+impl Endings {
+    /// Whether the file at `path` is Python code.
+    pub fn is_code(&self, path: &str) -> bool {
+        is_among(&self.code, &Endings::of(path))
+    }
+
+    /// The ending of a file's name, in lower case.
+    pub fn of(path: &str) -> String {
+        let name = path.rsplit(['/', '\\', ':']).next().unwrap_or_default();
+        name.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase()).unwrap_or_default()
+    }
 }
 
 /// Words that tell what a text is.

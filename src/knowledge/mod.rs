@@ -6,6 +6,7 @@
 
 mod calibration;
 mod causes;
+mod code;
 mod dialects;
 mod facts;
 mod file;
@@ -46,12 +47,13 @@ use knobs::GENERIC;
 
 pub use calibration::{Calibration, log_odds, logistic};
 pub use causes::{CauseRule, Condition, EvidenceRow, ExampleRow, Must, NotAdvisedRow, Origin, PatchRow};
+pub use code::CodeWords;
 pub use dialects::{Dialect, DialectExample, FactRow, Plain, SettingRow};
 pub use facts::{Fact, FactType};
 pub use file::shipped_files;
 pub use frameworks::{Behaviour, CompanionHome, CompanionRow, EngineIs, Framework, Trains, TrainsIn, Wording};
 pub use glossary::{Glossary, Word};
-pub use inputs::{Inputs, NameWords, TextWords};
+pub use inputs::{Endings, Inputs, NameWords, TextWords};
 pub use knobs::{
     Constraint, DefaultValue, Direction, Knob, Note, Section, Spelling, Target, To, Turn, Type, is_end, is_named,
     last_step, newest_version_with, plain_name,
@@ -235,6 +237,7 @@ impl Knowledge {
         // These are never replaced by a user's and are read from the binary; here they are only checked.
         read::inputs(&files)?;
         read::launchers(&files)?;
+        read::code(&files)?;
         read::progress(&files)?;
         read::snapshot(&files)?;
         Knowledge::of(&files)

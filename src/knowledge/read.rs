@@ -1,6 +1,7 @@
 //! Reads each part of [`Knowledge`](super::Knowledge) from the files of its folder.
 
 use super::causes::CauseRule;
+use super::code::CodeWords;
 use super::dialects::Dialect;
 use super::file::File;
 use super::frameworks::FrameworkFile;
@@ -18,7 +19,7 @@ use super::{
 type Outcome<T> = Result<T, KnowledgeError>;
 
 /// The shipped files outside any folder.
-const FILES: [&str; 9] = [
+const FILES: [&str; 10] = [
     "calibration.toml",
     "facts.toml",
     "frameworks.toml",
@@ -27,6 +28,7 @@ const FILES: [&str; 9] = [
     "levers.toml",
     "prices.toml",
     "progress.toml",
+    "python.toml",
     "snapshot.toml",
 ];
 
@@ -130,6 +132,10 @@ pub(super) fn inputs(files: &[File<'_>]) -> Outcome<Inputs> {
 
 pub(super) fn launchers(files: &[File<'_>]) -> Outcome<Launchers> {
     named("launchers.toml", files).map_or(Ok(Launchers::default()), File::read)
+}
+
+pub(super) fn code(files: &[File<'_>]) -> Outcome<CodeWords> {
+    named("python.toml", files).map_or(Ok(CodeWords::default()), File::read)
 }
 
 pub(super) fn snapshot(files: &[File<'_>]) -> Outcome<SnapshotRules> {

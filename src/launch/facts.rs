@@ -55,7 +55,7 @@ impl JobConfig<'_> {
         }
         let is_said: HashSet<&str> = set.iter().filter_map(|(knob, _)| knob.fact.as_deref()).collect();
         for (knob, entry) in set {
-            let Some(fact) = self.fact(knob) else { continue };
+            let Some(fact) = self.fact(knob).filter(|_| !entry.is_open()) else { continue };
             if let Some(value) = meaning(knob, fact, &entry.value.to_string()) {
                 all.push((fact.name.clone(), value, vec![entry.at.clone()]));
             }

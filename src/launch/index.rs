@@ -110,6 +110,10 @@ impl SettingIndex {
         // Whole names take precedence over partial ones, and later entries over earlier ones in the same document.
         let best = settings.iter().map(|(rank, _)| *rank).min()?;
         settings.retain(|(rank, _)| *rank == best);
+        // An expression tells less than a value that stands elsewhere.
+        if settings.iter().any(|(_, setting)| !setting.entry.is_open()) {
+            settings.retain(|(_, setting)| !setting.entry.is_open());
+        }
         let is_one = self.parts.get(best.0).is_none_or(Option::is_none);
         if is_one && differs_by_container(settings.iter().map(|(_, setting)| setting.entry)) {
             return None;

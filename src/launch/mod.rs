@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use crate::config::{Document, Entry, EntryKind, Format, Value};
 use crate::facts::Facts;
-use crate::knowledge::{Framework, Knob, Knowledge, Target, newest_version_with};
+use crate::knowledge::{CodeWords, Framework, Knob, Knowledge, Target, newest_version_with};
 use crate::model::Job;
 use facts::StatedFact;
 pub(crate) use facts::amount;
@@ -28,7 +28,7 @@ use index::SettingIndex;
 pub(crate) use index::without_file;
 pub use layout::state_capacity;
 pub(crate) use layout::{device_memory, host_memory, host_used, rolls_out, serves};
-pub use part::Failed;
+pub use part::{Failed, of_job};
 pub use prediction::{Comparison, Contradiction, MemoryChange, Prediction};
 pub(crate) use shape::name as described_name;
 
@@ -61,7 +61,8 @@ impl<'k> JobConfig<'k> {
             Format::Shell | Format::Ini => 0,
             Format::Yaml | Format::Toml => 1,
             Format::Json => 2,
-            Format::Log => 3,
+            Format::Python => 3,
+            Format::Log => 4,
         });
         documents.extend(printed);
         let index = SettingIndex::of(&documents);
@@ -281,9 +282,39 @@ impl<'k> JobConfig<'k> {
             (Format::Toml, Target::Cli) => framework.is_some_and(is_of),
             // A YAML key can be overridden on the command line if that already has overrides.
             (Format::Shell, Target::Yaml) => framework.is_some_and(is_of) && overrides(),
+            // An argument of a call, which must stand there.
+            (Format::Python, Target::Python) => true,
+            (Format::Python, Target::Cli) => self.class_with(document, knob).is_some(),
             (Format::Shell | Format::Ini, Target::Env) => !document.commands().is_empty(),
             _ => false,
         }
+    }
+}
+
+impl JobConfig<'_> {
+    /// The class in the job's Python code of which `knob`, an option, is an argument, unless a command line or a file sets it.
+    pub fn class_of(&self, knob: &Knob) -> Option<&str> {
+        if knob.target != Target::Cli {
+            return None;
+        }
+        let is_code = |document: &&Document| document.format() == Format::Python;
+        match self.setting(knob).filter(Setting::is_own) {
+            Some(Setting { document, .. }) => {
+                Some(document).filter(is_code).and_then(|code| self.class_with(code, knob))
+            }
+            None => self.documents.iter().filter(is_code).find_map(|code| self.class_with(code, knob)),
+        }
+    }
+
+    /// The class in `document`, Python code, of which `knob` is an argument: one of the knob's framework, else one of a framework that
+    /// takes its options.
+    pub fn class_with<'d>(&self, document: &'d Document, knob: &Knob) -> Option<&'d str> {
+        let classes = document.commands().iter().map(|command| command.program.as_str());
+        let of = |class: &str| CodeWords::shipped().call(class)?.framework.as_deref();
+        let mut own = classes.clone().filter(|class| of(class) == Some(&*knob.framework));
+        let takes =
+            |class: &&str| of(class).is_some_and(|name| self.knowledge.stack(Some(name)).contains(&&*knob.framework));
+        own.next().or_else(|| classes.into_iter().find(takes))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::config::{Command, Document, Entry, EntryKind, Format, Value};
 use crate::knowledge::last_step;
@@ -19,6 +20,41 @@ pub struct Failed<'f> {
     pub model: Option<&'f str>,
     /// The log in which it failed, as citations name it.
     pub log: Option<&'f str>,
+}
+
+/// `files` without code of others: of several files with code, those count that the stack in `frames` or a command names; if none is named,
+/// the only one that gives a framework options. What an option of the program decides does not count if a command gives that option.
+pub fn of_job<'f>(mut files: Vec<Document>, frames: impl Iterator<Item = &'f str>) -> Vec<Document> {
+    let is_code = |document: &Document| document.format() == Format::Python;
+    if !files.iter().any(is_code) {
+        return files;
+    }
+    let started =
+        files.iter().flat_map(Document::commands).flat_map(|command| command.target.iter().chain(&command.operands));
+    let mut named: HashSet<String> = started.filter_map(|path| name(path)).map(str::to_owned).collect();
+    named.extend(frames.filter_map(name).map(str::to_owned));
+    let is_named = |document: &Document| name(document.path()).is_some_and(|name| named.contains(name));
+    let codes = || files.iter().filter(|document| is_code(document));
+    let with_options = |document: &&Document| !document.commands().is_empty();
+    let kept: HashSet<Arc<str>> = if codes().any(is_named) {
+        codes().filter(|document| is_named(document)).map(|document| document.path().clone()).collect()
+    } else if codes().count() == 1 {
+        codes().map(|document| document.path().clone()).collect()
+    } else {
+        let mut own = codes().filter(with_options);
+        own.next().filter(|_| own.next().is_none()).map(|document| document.path().clone()).into_iter().collect()
+    };
+    files.retain(|document| !is_code(document) || kept.contains(document.path()));
+    let given = files.iter().filter(|document| document.format() == Format::Shell).flat_map(Document::entries);
+    let given: HashSet<String> =
+        given.filter(|entry| entry.kind == EntryKind::Flag).map(|entry| entry.key.replace('-', "_")).collect();
+    files.iter_mut().for_each(|document| document.leave_out(|option| given.contains(option)));
+    files
+}
+
+/// A file's name without its folder.
+fn name(path: &str) -> Option<&str> {
+    path.rsplit(['/', '\\', ':']).next().filter(|name| !name.is_empty())
 }
 
 /// The documents of others, by their indices: of several scripts that start the same program, as of prefill and decode servers, all but

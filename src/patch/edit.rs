@@ -32,10 +32,10 @@ pub(super) fn edit(
         let given = match (document.format(), knob.target) {
             (Format::Shell | Format::Ini, Target::Env) => Given::Env,
             (Format::Shell, Target::Yaml) => Given::Override,
-            (Format::Shell | Format::Ini, _) | (Format::Yaml, Target::Cli) => Given::Flag,
+            (Format::Shell | Format::Ini, _) | (Format::Yaml | Format::Python, Target::Cli) => Given::Flag,
             _ => Given::Setting,
         };
-        let (file, key) = (document.path().clone(), key_in(document, knob, spelling));
+        let (file, key) = (document.path().clone(), key_in(launch, document, knob, spelling));
         // Of several programs that a file starts, the one that has other options of the knob's framework.
         let is_meant = |number: &usize| {
             let mut own = document.entries().iter().filter(|entry| entry.command == Some(*number));
@@ -84,9 +84,14 @@ pub(super) fn can_be_made(document: &Document, edits: &[Edit]) -> bool {
 
 /// The key for `knob` in `document`. In TOML it has no dashes; of the knob's names, the one with the most existing
 /// sections is taken.
-fn key_in(document: &Document, knob: &Knob, spelling: &str) -> String {
+fn key_in(launch: &JobConfig<'_>, document: &Document, knob: &Knob, spelling: &str) -> String {
     match document.format() {
         Format::Toml => {}
+        // An argument of the class that takes the framework's options.
+        Format::Python if knob.target == Target::Cli => {
+            let class = launch.class_with(document, knob).unwrap_or_default();
+            return format!("{class}:{}", plain_name(spelling));
+        }
         // An option of a container's program.
         Format::Yaml | Format::Ini if knob.target == Target::Cli => return spelling.trim_start_matches('-').to_owned(),
         _ => return spelling.to_owned(),

@@ -12,7 +12,10 @@ pub(super) fn line(launch: &JobConfig<'_>, knob: &Knob, spelling: &str, to: &Sca
     }
     match knob.target {
         Target::Env => export(launch, spelling, to),
-        Target::Cli => flag(launch, spelling, to),
+        Target::Cli => match launch.class_of(knob) {
+            Some(class) => format!("{class}(…, {spelling}={})", argument(to)),
+            None => flag(launch, spelling, to),
+        },
         Target::Yaml if launch.takes_overrides(knob) => format!("{spelling}={}", in_words(to)),
         Target::Yaml => nested(spelling, to),
         Target::Json => serde_json::to_string(&in_sections(spelling, to)).unwrap_or_default(),
@@ -85,6 +88,14 @@ fn python(to: &Scalar) -> String {
     match to {
         Scalar::Flag(flag) => in_python(&flag.to_string()),
         to => to.to_string(),
+    }
+}
+
+/// A value as Python's code has it.
+fn argument(to: &Scalar) -> String {
+    match to {
+        Scalar::Text(words) => format!("{words:?}"),
+        to => python(to),
     }
 }
 

@@ -28,7 +28,7 @@ use crate::facts::{Answer, Evaluator, Facts};
 use crate::knowledge::{
     CauseRule, Condition, Direction, Knob, Knowledge, Language, NotAdvisedRow, PatchRow, To, Turn, plain_name,
 };
-use crate::launch::{JobConfig, MemoryChange, Prediction, device_memory, host_memory, host_used};
+use crate::launch::{JobConfig, MemoryChange, Prediction, device_memory, host_memory, host_used, without_file};
 use crate::model::{
     Bytes, Edit, Kind, Need, NotAdvised, Partner, Patch, PatchEffect, PatchNeeds, PatchSet, Phase, SERVICE_NAME,
 };
@@ -190,9 +190,14 @@ impl<'a> Workbench<'a> {
     /// The job's spelling of `knob`: as the user writes it, as the failure names it, or as the framework's version
     /// does.
     fn spelling(&self, knob: &Knob) -> Option<String> {
+        let name = self.name_in_version(knob)?;
+        Some(if self.launch.class_of(knob).is_some() { plain_name(&name) } else { name })
+    }
+
+    fn name_in_version(&self, knob: &Knob) -> Option<String> {
         let setting = self.launch.setting(knob);
-        let written =
-            setting.and_then(|setting| knob.names().find(|name| plain_name(name) == plain_name(&setting.entry.key)));
+        let key = setting.map(|setting| plain_name(without_file(&setting.entry.key)));
+        let written = key.and_then(|key| knob.names().find(|name| plain_name(name) == key));
         if let Some(written) = written {
             return (!self.is_of_another_version(knob, written)).then(|| written.to_owned());
         }

@@ -16,7 +16,7 @@ use crate::Options;
 use crate::config::{self, Document};
 use crate::incident::InputFindings;
 use crate::jobs::{self, Grouping};
-use crate::knowledge::{Knowledge, KnowledgeError};
+use crate::knowledge::{Inputs, Knowledge, KnowledgeError};
 use crate::model::{InputSummary, Role};
 use crate::parse::{Extractor, Grammars};
 use crate::scan::{Extent, LineSink, RawLine, Scanner, Totals};
@@ -344,6 +344,28 @@ impl Reader<'_> {
         }
     }
 
+    /// Code counts for its settings, a notebook for what its cells printed as well.
+    fn code(&self, document: Document, part: &mut Part) {
+        let Part { summary, .. } = part;
+        let mut extractor = Extractor::new(summary.path.clone(), self.grammars);
+        let printed = document.printed();
+        for (number, line) in &printed {
+            extractor.line(RawLine { bytes: line.as_bytes(), number: *number, column: 0, is_open: false });
+        }
+        summary.lines = printed.len() as u64;
+        let findings = extractor.finish();
+        summary.producers = findings.producers.iter().map(|producer| (*producer).to_owned()).collect();
+        part.read = Some(InputFindings { path: summary.path.clone(), role: Role::Log, findings });
+        match document.entries().is_empty() {
+            true if part.tells() => part.summary.role = Role::Log,
+            true => (part.summary.role, part.summary.warning) = (Role::Other, Some("code without settings".to_owned())),
+            false => part.file = Some(document),
+        }
+        if !part.tells() {
+            part.read = None;
+        }
+    }
+
     fn file(&self, input: Input<'_>, part: &mut Part) {
         let is_named_log = input.is_named_log();
         let mut bytes = Vec::new();
@@ -358,7 +380,13 @@ impl Reader<'_> {
             Role::Script => Document::read_as(config::Format::Shell, path.clone(), text),
             _ => Document::read(path.clone(), text),
         };
+        let is_code = Inputs::shipped().ending.is_code(&path);
         match text.and_then(|text| read(text).map_err(|error| error.to_string())) {
+            Ok(document) if is_code => self.code(document, part),
+            Err(problem) if is_code => {
+                part.summary.role = Role::Other;
+                part.summary.warning = Some(problem);
+            }
             Ok(document) => {
                 // A file that is named like a log may look like a configuration because each line is `name: words`, or because it contains
                 // only the command.

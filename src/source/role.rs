@@ -3,7 +3,7 @@
 use memchr::memmem;
 
 use crate::config::{Document, Format};
-use crate::knowledge::{Inputs, Launchers, TextWords, is_among};
+use crate::knowledge::{Endings, Inputs, Launchers, TextWords, is_among};
 use crate::model::Role;
 use crate::snapshot::Recording;
 
@@ -17,12 +17,14 @@ pub(crate) fn of(path: &str, head: &[u8]) -> (Role, Option<String>) {
     if matches!(role, Role::Other) && warning.is_some() {
         return (role, warning);
     }
-    let (ends, end) = (&Inputs::shipped().ending, ending(path));
+    let (ends, end) = (&Inputs::shipped().ending, Endings::of(path));
     let is_one_of = |ends: &[String]| is_among(ends, &end);
     match role {
         _ if is_one_of(&ends.written_by_people) => {
             (Role::Other, Some("code or a document, not what a program printed: not read".to_owned()))
         }
+        // Whatever words stand in it, of code only the settings are read.
+        _ if is_one_of(&ends.code) => (Role::Config, None),
         _ if is_one_of(&ends.nothing_but_settings) => (Role::Config, None),
         Role::Log | Role::Kernel if is_one_of(&ends.script) => (Role::Script, None),
         Role::Other if is_one_of(&ends.log) => (Role::Log, None),
@@ -33,13 +35,7 @@ pub(crate) fn of(path: &str, head: &[u8]) -> (Role, Option<String>) {
 
 /// Whether the name is that of a log, even if the content is only the command with which it begins.
 pub(super) fn is_named_log(path: &str) -> bool {
-    is_among(&Inputs::shipped().ending.log, &ending(path))
-}
-
-/// The extension of the file's name, in lower case.
-fn ending(path: &str) -> String {
-    let name = path.rsplit(['/', '\\', ':']).next().unwrap_or_default();
-    name.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase()).unwrap_or_default()
+    is_among(&Inputs::shipped().ending.log, &Endings::of(path))
 }
 
 fn words() -> &'static TextWords {

@@ -1,19 +1,22 @@
-//! Checks the examples of the rules by which inputs, launchers and snapshots are recognised.
+//! Checks the examples of the rules by which inputs, launchers, code and snapshots are recognised.
+
+use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 
 use crate::config::{Command, Document, Format, starts_program};
-use crate::knowledge::{Inputs, Launchers, SnapshotRules};
+use crate::knowledge::{CodeWords, Inputs, Launchers, SnapshotRules};
 use crate::rulebase::sources::RuleSource;
 use crate::source::role;
 
 use super::{Finding, Notes};
 use crate::rulebase::key_lines::KeyLines;
 
-/// Reads the examples of `inputs.toml`, `launchers.toml` and `snapshot.toml` among `sources` and reports those with
+/// Reads the examples of `inputs.toml`, `launchers.toml`, `python.toml` and `snapshot.toml` among `sources` and reports those with
 /// other results than they state. Returns the number of examples.
 pub(super) fn check(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> usize {
-    let read = [inputs(sources, findings), launchers(sources, findings), snapshot(sources, findings)];
+    let read =
+        [inputs(sources, findings), launchers(sources, findings), code(sources, findings), snapshot(sources, findings)];
     read.into_iter().flatten().sum()
 }
 
@@ -51,6 +54,23 @@ fn launchers(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> Option<usi
         notes.error(&["near_miss", &index.to_string()], problem, "make the name longer".to_owned());
     }
     Some(file.example.len() + file.near_miss.len())
+}
+
+fn code(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> Option<usize> {
+    let (source, file) = read::<CodeWords>("python.toml", sources)?;
+    let lines = KeyLines::of(&source.file.content);
+    let mut notes = Notes { findings, source, lines: &lines };
+    for (index, example) in file.example.iter().enumerate() {
+        let read = Document::read_as(Format::Python, "", &example.code);
+        let entries = read.iter().flat_map(Document::entries);
+        let settings: BTreeMap<String, String> =
+            entries.map(|entry| (entry.key.clone(), entry.value.to_string())).collect();
+        if settings != example.settings {
+            let problem = format!("`{}` is not read as it says", example.code.trim());
+            notes.error(&["example", &index.to_string()], problem, format!("what came out: {settings:?}"));
+        }
+    }
+    Some(file.example.len())
 }
 
 fn snapshot(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> Option<usize> {

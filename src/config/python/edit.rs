@@ -1,0 +1,102 @@
+//! Writes settings into Python code.
+
+use super::super::Value;
+use super::super::edit::{Edit, indentation, line_end, line_start, newline};
+use super::super::entry::Entry;
+use super::super::value::{number, number_like, plain};
+use super::{Call, Code, notebook};
+
+/// The edits that give the setting `key` the value: in place of the old one, which `before` describes, else as another argument of the
+/// only call that it can belong to. `None` if there is no such call.
+pub(in super::super) fn set(
+    text: &str,
+    code: &Code,
+    before: Option<&Entry>,
+    key: &str,
+    value: &Value,
+) -> Option<Vec<Edit>> {
+    let Some(places) = &code.notebook else { return in_code(text, code, before, key, value) };
+    let before = before.map(|entry| Some(Entry { span: places.within(&entry.span)?, ..entry.clone() }));
+    let before = match before {
+        Some(entry) => Some(entry?),
+        None => None,
+    };
+    let edits = in_code(places.code(), code, before.as_ref(), key, value)?;
+    Some(
+        edits
+            .into_iter()
+            .map(|edit| Edit::replace(places.outside(&edit.span), notebook::escaped(&edit.with)))
+            .collect(),
+    )
+}
+
+fn in_code(text: &str, code: &Code, before: Option<&Entry>, key: &str, value: &Value) -> Option<Vec<Edit>> {
+    let Some(entry) = before else { return added(text, code, key, value) };
+    // What a magic starts is a command line, whose words need no quotes.
+    if entry.command.is_some() {
+        return Some(vec![Edit::replace(entry.span.clone(), value.to_string())]);
+    }
+    let span = code.written.get(key).unwrap_or(&entry.span);
+    let old = text.get(span.clone())?;
+    Some(vec![Edit::replace(span.clone(), literal(value, old))])
+}
+
+fn added(text: &str, code: &Code, key: &str, value: &Value) -> Option<Vec<Edit>> {
+    let (function, argument, takes_options) = match key.split_once(':') {
+        Some((class, option)) => (class, option, true),
+        None => key.rsplit_once('.').map(|(function, argument)| (function, argument, false))?,
+    };
+    let argument = argument.trim_start_matches('-').replace('-', "_");
+    let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    // `--no-…` takes back what an argument says.
+    if !is_name(&argument) || argument.starts_with("no_") {
+        return None;
+    }
+    let is_called = |call: &&Call| {
+        let above = call.name.strip_suffix(function);
+        call.takes_options == takes_options && above.is_some_and(|above| above.is_empty() || above.ends_with('.'))
+    };
+    let mut calls = code.calls.iter().filter(is_called);
+    let call = calls.next().filter(|call| call.is_open && calls.next().is_none())?;
+    Some(argument_edits(text, call, &format!("{argument}={}", literal(value, ""))))
+}
+
+/// The edits that write another argument behind the last one, on a line of its own if that has one.
+fn argument_edits(text: &str, call: &Call, argument: &str) -> Vec<Edit> {
+    let close = call.span.end.saturating_sub(1);
+    let Some(last) = &call.last else { return vec![Edit::insert(close, argument)] };
+    let indent = indentation(text, last.start);
+    let begins_line = line_start(text, last.start) + indent.len() == last.start;
+    let end = line_end(text, last.end);
+    if !begins_line || close <= end {
+        let with = if begins_line { format!(",{}{indent}{argument}", newline(text)) } else { format!(", {argument}") };
+        return vec![Edit::insert(last.end, with)];
+    }
+    let line = format!("{}{indent}{argument}", newline(text));
+    match text.get(last.end..end).is_some_and(|rest| rest.trim_start().starts_with(',')) {
+        true => vec![Edit::insert(end, format!("{line},"))],
+        false => vec![Edit::insert(last.end, ","), Edit::insert(end, line)],
+    }
+}
+
+/// `value` as Python writes it, in the style of `old`.
+fn literal(value: &Value, old: &str) -> String {
+    match value {
+        Value::Null => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Number(new) if number(old).is_some() => number_like(old, *new),
+        Value::Number(new) => plain(*new),
+        Value::Text(text) => {
+            let is_name = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            match old.split_once('.').filter(|(of, _)| is_name && matches!(*of, "torch" | "jnp" | "np")) {
+                Some((of, _)) => format!("{of}.{text}"),
+                None => {
+                    let quote = if old.starts_with('\'') { '\'' } else { '"' };
+                    let text = text.replace('\\', "\\\\").replace(quote, &format!("\\{quote}"));
+                    format!("{quote}{text}{quote}")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! Settings in Python code: arguments of calls, dictionaries, and variables of the environment.
+//!
+//! Which calls take the options of a command line, and what their unnamed arguments are called, says `rules/python.toml`: of those the key is
+//! `SFTConfig:max_length`, of all others `DataLoader.batch_size`. Nothing is run: a value that only a run can tell reads as its text in
+//! back quotes. Code that does not parse is read around what is wrong in it, as the cells of a notebook have magics.
+
+mod edit;
+mod literal;
+mod notebook;
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use tree_sitter::{Node as Syntax, Parser};
+
+use super::entry::{FoundCommand, FoundSetting};
+use super::tree::{Flattening, Node, Shape};
+use super::{Body, EntryKind, Parsed, Value};
+use crate::knowledge::CodeWords;
+use crate::model::LineNumber;
+use literal::{Definitions, Worth};
+
+pub(super) use edit::set;
+
+/// More nesting than people write: what stands deeper is not read.
+const DEEPEST: u32 = 200;
+/// More steps of a name than count.
+const STEPS: usize = 8;
+/// More bytes than people write.
+const LONGEST: usize = 1 << 20;
+
+/// What edits need of the code.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Code {
+    calls: Vec<Call>,
+    /// Where a setting's value is written, if that is not where it is used.
+    written: HashMap<String, Range<usize>>,
+    /// The options of the program that give settings their values, by the settings' keys.
+    options: HashMap<String, String>,
+    /// Where the bytes of a notebook's code stand in its text.
+    notebook: Option<notebook::Places>,
+}
+
+/// A call with arguments that have names.
+#[derive(Debug, Clone)]
+struct Call {
+    /// `AutoModel.from_pretrained`
+    name: String,
+    /// The arguments with their brackets.
+    span: Range<usize>,
+    /// The last argument.
+    last: Option<Range<usize>>,
+    /// Whether the arguments are options.
+    takes_options: bool,
+    /// Whether another argument may be written: nothing like `**options` stands there, which may hold it.
+    is_open: bool,
+}
+
+impl Code {
+    /// The options of the program itself that give `key` its value.
+    pub fn option(&self, key: &str) -> Option<&str> {
+        self.options.get(key).map(String::as_str)
+    }
+}
+
+/// Reads the settings in `text`, code or a notebook; `None` if it is neither.
+pub(super) fn read_code(text: &str) -> Option<Parsed> {
+    if notebook::is_notebook(text) { notebook::read(text) } else { Some(read(text)) }
+}
+
+/// What the cells of a notebook printed, with the lines of the notebook in which it stands; nothing for plain code.
+pub(super) fn printed(text: &str) -> Vec<(LineNumber, String)> {
+    if notebook::is_notebook(text) { notebook::printed(text).unwrap_or_default() } else { Vec::new() }
+}
+
+fn read(text: &str) -> Parsed {
+    if text.len() > LONGEST {
+        return empty();
+    }
+    let mut parser = Parser::new();
+    let tree = parser.set_language(&tree_sitter_python::LANGUAGE.into()).ok().and_then(|()| parser.parse(text, None));
+    let Some(tree) = tree else { return Parsed { body: Body::Python(Code::default()), ..empty() } };
+    let nodes = in_order(tree.root_node());
+    let mut reader = CodeReader {
+        definitions: define(text, &nodes),
+        code: Code::default(),
+        found: Vec::new(),
+        of_evaluation: Vec::new(),
+        classes: Vec::new(),
+    };
+    // A configuration in Python computes nothing.
+    let computes = |node: &Syntax<'_>| match node.kind() {
+        "function_definition" | "class_definition" | "for_statement" => true,
+        "call" => {
+            let words = |name| node.child_by_field_name(name).map(|part| reader.definitions.words(part));
+            words("function") != Some("dict") && words("arguments") != Some("()")
+        }
+        _ => false,
+    };
+    let is_configuration = !nodes.iter().any(computes);
+    for node in &nodes {
+        match node.kind() {
+            "call" => reader.call(*node),
+            "assignment" => reader.assignment(*node, is_configuration),
+            _ => {}
+        }
+    }
+    reader.finish()
+}
+
+fn empty() -> Parsed {
+    Parsed { body: Body::Python(Code::default()), found: Vec::new(), commands: Vec::new() }
+}
+
+/// All nodes with a name, in the order of the text.
+fn in_order(root: Syntax<'_>) -> Vec<Syntax<'_>> {
+    let (mut nodes, mut cursor) = (Vec::new(), root.walk());
+    loop {
+        if cursor.node().is_named() {
+            nodes.push(cursor.node());
+        }
+        if cursor.depth() < DEEPEST && cursor.goto_first_child() || cursor.goto_next_sibling() {
+            continue;
+        }
+        loop {
+            if !cursor.goto_parent() {
+                return nodes;
+            }
+            if cursor.goto_next_sibling() {
+                break;
+            }
+        }
+    }
+}
+
+fn define<'t>(text: &'t str, nodes: &[Syntax<'t>]) -> Definitions<'t> {
+    let mut definitions = Definitions::new(text);
+    for node in nodes {
+        match node.kind() {
+            "identifier" => definitions.count(definitions.words(*node)),
+            "assignment" => {
+                if let (Some(left), Some(right)) = (node.child_by_field_name("left"), node.child_by_field_name("right"))
+                    && left.kind() == "identifier"
+                {
+                    definitions.define(definitions.words(left), right);
+                }
+            }
+            // What is changed step by step has no one value.
+            "augmented_assignment" => {
+                if let (Some(left), Some(right)) = (node.child_by_field_name("left"), node.child_by_field_name("right"))
+                {
+                    let name = definitions.words(left);
+                    definitions.define(name, right);
+                    definitions.define(name, right);
+                }
+            }
+            "default_parameter" | "typed_default_parameter" => {
+                if let (Some(name), Some(value)) = (node.child_by_field_name("name"), node.child_by_field_name("value"))
+                {
+                    definitions.define(definitions.words(name), value);
+                }
+            }
+            "call" => {
+                let function = node.child_by_field_name("function").map(|function| definitions.words(function));
+                let function = function.and_then(|name| name.rsplit('.').next()).unwrap_or_default();
+                if CodeWords::shipped().declares_option(function)
+                    && let Some((flag, default)) = declared(&definitions, *node)
+                {
+                    definitions.define_option(&flag, default);
+                }
+            }
+            _ => {}
+        }
+    }
+    definitions
+}
+
+/// `add_argument("-b", "--batch-size", default=16)`: the last of its names, and its default.
+fn declared<'t>(definitions: &Definitions<'t>, call: Syntax<'t>) -> Option<(String, Syntax<'t>)> {
+    let arguments = call.child_by_field_name("arguments")?;
+    let (mut cursor, mut flag, mut default) = (arguments.walk(), None, None);
+    for argument in arguments.named_children(&mut cursor) {
+        match argument.kind() {
+            "string" => flag = definitions.string(argument).filter(|flag| flag.starts_with('-')).or(flag),
+            "keyword_argument" => {
+                let name = argument.child_by_field_name("name").map(|name| definitions.words(name));
+                if name == Some("default") {
+                    default = argument.child_by_field_name("value");
+                }
+            }
+            _ => {}
+        }
+    }
+    Some((flag?, default?))
+}
+
+struct CodeReader<'t> {
+    definitions: Definitions<'t>,
+    code: Code,
+    found: Vec<FoundSetting>,
+    /// Those of calls for the evaluation, which others of the same name precede.
+    of_evaluation: Vec<FoundSetting>,
+    /// The classes that are given options, and the place of the first.
+    classes: Vec<(String, usize)>,
+}
+
+impl<'t> CodeReader<'t> {
+    fn call(&mut self, call: Syntax<'t>) {
+        let (Some(function), Some(arguments)) =
+            (call.child_by_field_name("function"), call.child_by_field_name("arguments"))
+        else {
+            return;
+        };
+        let Some(name) = dotted(&self.definitions, function) else { return };
+        let last_name = name.rsplit('.').next().unwrap_or_default().to_owned();
+        if arguments.kind() != "argument_list" || name == "dict" || CodeWords::shipped().declares_option(&last_name) {
+            return;
+        }
+        if self.environment(&name, arguments) {
+            return;
+        }
+        let row = CodeWords::shipped().call(&name);
+        for (option, value) in row.into_iter().flat_map(|row| &row.sets) {
+            let value = Value::of_word(value);
+            self.found.push(FoundSetting::new(&format!("{name}:{option}"), value, EntryKind::Flag, call.byte_range()));
+        }
+        let takes_options = row.is_some_and(|row| row.framework.is_some());
+        let prefix = if takes_options { format!("{last_name}:") } else { format!("{name}.") };
+        let (mut cursor, mut number, mut last, mut is_open, mut settings) =
+            (arguments.walk(), 0, None, true, Vec::new());
+        for argument in arguments.named_children(&mut cursor).filter(|argument| argument.kind() != "comment") {
+            last = Some(argument.byte_range());
+            match argument.kind() {
+                "keyword_argument" => {
+                    let (Some(key), Some(value)) =
+                        (argument.child_by_field_name("name"), argument.child_by_field_name("value"))
+                    else {
+                        continue;
+                    };
+                    let key = self.definitions.words(key);
+                    settings.push((key.to_owned(), self.definitions.worth(value)));
+                }
+                "dictionary_splat" => {
+                    let of = argument.named_child(0).map(|of| self.definitions.worth(of));
+                    match of.map(|worth| worth.node.shape) {
+                        Some(Shape::Map(members)) => settings.extend(members.into_iter().map(|member| {
+                            let node = (*member.value).clone();
+                            (member.key, Worth { node, defined: None, is_own: true, option: None })
+                        })),
+                        _ => is_open = false,
+                    }
+                }
+                "list_splat" => is_open = false,
+                _ => {
+                    if let Some(key) = row.and_then(|row| row.unnamed.get(number)) {
+                        settings.push((key.clone(), self.definitions.worth(argument)));
+                    }
+                    number += 1;
+                }
+            }
+        }
+        let is_evaluation =
+            assigned_to(&self.definitions, call).is_some_and(|name| CodeWords::shipped().is_of_evaluation(name));
+        for (key, worth) in settings {
+            self.add(&format!("{prefix}{key}"), worth, takes_options, is_evaluation);
+        }
+        if takes_options {
+            self.classes.push((last_name, call.start_byte()));
+        }
+        self.code.calls.push(Call { name, span: arguments.byte_range(), last, takes_options, is_open });
+    }
+
+    /// `os.environ.setdefault("NAME", "value")`
+    fn environment(&mut self, name: &str, arguments: Syntax<'t>) -> bool {
+        if !matches!(name, "os.environ.setdefault" | "environ.setdefault" | "os.putenv") {
+            return false;
+        }
+        if let (Some(key), Some(value)) = (arguments.named_child(0), arguments.named_child(1)) {
+            self.variable(key, value);
+        }
+        true
+    }
+
+    fn variable(&mut self, key: Syntax<'t>, value: Syntax<'t>) {
+        let Worth { node, .. } = self.definitions.worth(value);
+        if let (Some(key), Shape::Scalar(value)) = (self.definitions.string(key), node.shape) {
+            self.found.push(FoundSetting::new(&key, value, EntryKind::Env, node.span));
+        }
+    }
+
+    /// A dictionary is a section of settings; in code that does nothing but assign, every value is a setting.
+    fn assignment(&mut self, assignment: Syntax<'t>, is_configuration: bool) {
+        let (Some(left), Some(right)) =
+            (assignment.child_by_field_name("left"), assignment.child_by_field_name("right"))
+        else {
+            return;
+        };
+        match left.kind() {
+            "identifier" => {
+                let name = self.definitions.words(left);
+                let is_outermost =
+                    assignment.parent().and_then(|line| line.parent()).is_some_and(|of| of.kind() == "module");
+                if let Some(node) = self.definitions.value(right, 0) {
+                    let is_section = matches!(node.shape, Shape::Map(_));
+                    if is_section || is_configuration && is_outermost {
+                        self.flatten(name, &node, EntryKind::Setting, false);
+                    }
+                }
+            }
+            // `os.environ["NAME"] = "value"`
+            "subscript" => {
+                let of = left.child_by_field_name("value").map(|of| self.definitions.words(of));
+                if matches!(of, Some("os.environ" | "environ"))
+                    && let Some(key) = left.child_by_field_name("subscript")
+                {
+                    self.variable(key, right);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, key: &str, worth: Worth, takes_options: bool, is_evaluation: bool) {
+        let Worth { node, defined, is_own, option } = worth;
+        let kind = if takes_options { EntryKind::Flag } else { EntryKind::Setting };
+        if let Shape::Scalar(value) = &node.shape {
+            let setting =
+                FoundSetting { defined: defined.clone(), ..FoundSetting::new(key, value.clone(), kind, node.span) };
+            if let Some(place) = defined.filter(|_| is_own) {
+                self.code.written.insert(key.to_owned(), place);
+            }
+            if let Some(option) = option {
+                self.code.options.insert(key.to_owned(), option);
+            }
+            if is_evaluation { self.of_evaluation.push(setting) } else { self.found.push(setting) }
+        } else {
+            self.flatten(key, &node, kind, is_evaluation);
+        }
+    }
+
+    fn flatten(&mut self, key: &str, node: &Node, kind: EntryKind, is_evaluation: bool) {
+        let mut settings = Flattening::default();
+        if settings.add(key, node).is_ok() {
+            let settings = settings.entries.into_iter().map(|found| FoundSetting { kind, ..found });
+            if is_evaluation { self.of_evaluation.extend(settings) } else { self.found.extend(settings) }
+        }
+    }
+
+    fn finish(self) -> Parsed {
+        let CodeReader { code, mut found, mut of_evaluation, classes, .. } = self;
+        of_evaluation.retain(|setting| !found.iter().any(|other| other.key == setting.key));
+        found.extend(of_evaluation);
+        let command = |(program, at)| FoundCommand { program, target: None, operands: Vec::new(), at };
+        Parsed { body: Body::Python(code), found, commands: classes.into_iter().map(command).collect() }
+    }
+}
+
+/// `AutoModel.from_pretrained`; of what is called on a value that has no name, the last step.
+fn dotted(definitions: &Definitions<'_>, function: Syntax<'_>) -> Option<String> {
+    let mut steps = Vec::new();
+    let mut at = Some(function);
+    while let Some(node) = at.filter(|_| steps.len() < STEPS) {
+        match node.kind() {
+            "identifier" => {
+                steps.push(definitions.words(node));
+                break;
+            }
+            "attribute" => {
+                steps.push(definitions.words(node.child_by_field_name("attribute")?));
+                at = node.child_by_field_name("object");
+            }
+            _ => break,
+        }
+    }
+    steps.reverse();
+    (!steps.is_empty()).then(|| steps.join("."))
+}
+
+/// The name that the value of `call` is given.
+fn assigned_to<'t>(definitions: &Definitions<'t>, call: Syntax<'t>) -> Option<&'t str> {
+    let parent = call.parent()?;
+    let name = match parent.kind() {
+        "assignment" => parent.child_by_field_name("left")?,
+        "keyword_argument" => parent.child_by_field_name("name")?,
+        _ => return None,
+    };
+    Some(definitions.words(name))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,26 @@
+//! Stands in where Python code is not read.
+
+use super::edit::Edit;
+use super::{Entry, Parsed, Value};
+use crate::model::LineNumber;
+
+#[derive(Debug, Clone)]
+pub(super) enum Code {}
+
+impl Code {
+    pub fn option(&self, _: &str) -> Option<&str> {
+        None
+    }
+}
+
+pub(super) fn read_code(_: &str) -> Option<Parsed> {
+    None
+}
+
+pub(super) fn printed(_: &str) -> Vec<(LineNumber, String)> {
+    Vec::new()
+}
+
+pub(super) fn set(_: &str, _: &Code, _: Option<&Entry>, _: &str, _: &Value) -> Option<Vec<Edit>> {
+    None
+}

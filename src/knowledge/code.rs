@@ -1,0 +1,77 @@
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::file::File;
+use super::launchers::is_among;
+use super::read;
+
+/// `rules/python.toml`: how Python code is read. Users cannot change it, because texts are read with it before anything is known about a
+/// job.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CodeWords {
+    /// Functions that declare an option of the program itself.
+    pub declares_option: Vec<String>,
+    /// Parts of names of what evaluates.
+    pub evaluates: Vec<String>,
+    /// Calls of which more is known than their arguments' names.
+    pub call: Vec<CodeCall>,
+    /// Code and the settings in it.
+    #[serde(default)]
+    pub example: Vec<CodeExample>,
+}
+
+/// Calls whose arguments mean the same.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CodeCall {
+    /// The names of the functions or classes, or how these end.
+    pub names: Vec<String>,
+    /// The framework whose options the arguments are.
+    pub framework: Option<String>,
+    /// The names of the arguments that are given without one, in order.
+    #[serde(default)]
+    pub unnamed: Vec<String>,
+    /// The options that a call sets, whatever its arguments.
+    #[serde(default)]
+    pub sets: BTreeMap<String, String>,
+}
+
+/// Code, and the settings that must be found in it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CodeExample {
+    /// As it is written.
+    pub code: String,
+    /// The settings by key, all of them.
+    pub settings: BTreeMap<String, String>,
+}
+
+static SHIPPED: LazyLock<CodeWords> = LazyLock::new(|| read::code(&File::shipped()).unwrap_or_default());
+
+impl CodeWords {
+    /// The words in the binary.
+    pub fn shipped() -> &'static CodeWords {
+        &SHIPPED
+    }
+
+    /// What is known of calls of `name`, `AutoModel.from_pretrained`.
+    pub fn call(&self, name: &str) -> Option<&CodeCall> {
+        let is_end = |end: &String| {
+            name.strip_suffix(end.as_str()).is_some_and(|above| above.is_empty() || above.ends_with('.'))
+        };
+        self.call.iter().find(|call| call.names.iter().any(is_end))
+    }
+
+    /// Whether a function declares options of the program.
+    pub fn declares_option(&self, function: &str) -> bool {
+        is_among(&self.declares_option, function)
+    }
+
+    /// Whether `name` is that of something that evaluates: `val_loader`.
+    pub fn is_of_evaluation(&self, name: &str) -> bool {
+        name.split(['_', '.']).any(|part| is_among(&self.evaluates, &part.to_ascii_lowercase()))
+    }
+}
