@@ -116,7 +116,7 @@ fn names(text: &str) -> Vec<String> {
     let ends = &Inputs::shipped().ending;
     let is_one = |word: &&str| {
         let end = word.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase()).unwrap_or_default();
-        let known = [&ends.script, &ends.settings, &ends.nothing_but_settings];
+        let known = [&ends.script, &ends.code, &ends.settings, &ends.nothing_but_settings];
         end == "json" || known.into_iter().any(|ends| is_among(ends, &end))
     };
     let parts = text.split(|c: char| c.is_whitespace() || "'\"`=;,()<>|&$".contains(c));

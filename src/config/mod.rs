@@ -80,6 +80,7 @@ enum Body {
     Toml(Node),
     Shell(Box<shell::Shell>),
     Ini,
+    #[cfg_attr(not(feature = "python"), allow(dead_code))]
     Python(python::Code),
     /// Printed in a log, and thus never edited.
     Printed,

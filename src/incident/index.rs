@@ -1,7 +1,8 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::model::{Event, Exit, LineContext, LineNumber, Location, OtherFailureName, What};
+use crate::parse::is_own_exception;
 
 /// Those who kill what does not end in time once they have stopped it.
 const STOPPERS: [&str; 2] = ["slurm", "platform"];
@@ -37,12 +38,16 @@ struct Input {
     failure: Option<LineNumber>,
     /// The number of signs of progress in it.
     progress: Option<u64>,
+    /// The failures and ends, as event indices in the order of lines. Exceptions that report a shortage are none.
+    others: Vec<usize>,
 }
 
 impl Index {
     /// The index of `events`, sorted by line within each input, and of the contexts at the ends of inputs.
     pub fn of(events: &[Event], endings: &[(Arc<str>, LineContext)]) -> Index {
         let mut index = Index::default();
+        let shortages: HashSet<&Location> =
+            events.iter().filter(|event| is_shortage(event)).map(|event| &event.at.location).collect();
         for (number, event) in events.iter().enumerate() {
             let (path, line) = (&event.at.location.path, event.at.location.line);
             if event.facts.iter().any(|fact| fact.key == FINISHED) {
@@ -53,6 +58,9 @@ impl Index {
             match &event.what {
                 What::Traceback(stack) => {
                     let input = index.input(path);
+                    if stack.exception.as_ref().is_some_and(|exception| !shortages.contains(&exception.location)) {
+                        input.others.push(number);
+                    }
                     input.stacks.push((line, number));
                     input.last_end = input.last_end.max(Some(line));
                     if let Some(exception) = &stack.exception {
@@ -64,6 +72,7 @@ impl Index {
                     let input = index.input(path);
                     input.last_end = input.last_end.max(Some(line));
                     input.failure = earlier(input.failure, line);
+                    input.others.push(number);
                     if failure.name == OtherFailureName::NcclTimeout
                         && let Some(rank) = event.origin.rank
                     {
@@ -126,6 +135,29 @@ impl Index {
         self.at(place).and_then(|input| input.last_end).is_some_and(|line| line > place.line)
     }
 
+    /// The first failure behind the line of `place` that is no shortage, as an event index.
+    pub fn fails_otherwise_after(&self, place: &Location, events: &[Event]) -> Option<usize> {
+        let others = self.at(place).map_or(&[][..], |input| &input.others);
+        let next = others.partition_point(|number| events[*number].at.location.line <= place.line);
+        others.get(next).copied()
+    }
+
+    /// Whether a log says that the whole job is done, and no end or failure follows.
+    pub fn is_finished(&self) -> bool {
+        self.inputs.values().any(|input| input.last_finish.is_some() && input.last_finish > input.last_end)
+    }
+
+    /// Whether `event` is a failure that does not come of another process that is gone.
+    pub fn is_own_failure(event: &Event) -> bool {
+        match &event.what {
+            What::Failure(failure) => !failure.follows,
+            What::Traceback(stack) => {
+                stack.exception.as_ref().is_some_and(|exception| is_own_exception(&exception.text))
+            }
+            _ => false,
+        }
+    }
+
     /// The events that say that the whole job is done, as indices.
     pub fn finishes(&self) -> &[usize] {
         &self.finishes
@@ -162,6 +194,10 @@ impl Index {
     pub fn failed_before(&self, place: &Location) -> bool {
         self.at(place).and_then(|input| input.failure).is_some_and(|line| line < place.line)
     }
+}
+
+fn is_shortage(event: &Event) -> bool {
+    matches!(event.what, What::Shortage(_))
 }
 
 fn earlier(known: Option<LineNumber>, line: LineNumber) -> Option<LineNumber> {

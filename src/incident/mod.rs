@@ -185,7 +185,19 @@ impl Case {
 
     /// Whether the job went on after `event` until it said that it was done.
     fn survived(&self, event: &Event) -> bool {
-        self.went_on(event) && self.index.finished_after(&event.at.location) || self.finished_since(event)
+        self.went_on(event) && self.index.finished_after(&event.at.location)
+            || self.finished_since(event)
+            || self.killed_beside(event)
+    }
+
+    /// Whether the job trained for `steps` more steps after `event`, until it failed of something else.
+    fn outlived(&self, event: &Event, steps: u64) -> bool {
+        let next = self.index.fails_otherwise_after(&event.at.location, &self.events);
+        next.is_some_and(|next| {
+            let next = &self.events[next];
+            let is_same = event.origin.is_anonymous() || next.origin.is_anonymous() || event.origin == next.origin;
+            is_same && next.context.steps >= event.context.steps + steps
+        })
     }
 
     /// Whether the job's own log says that it was done at a time after that of `event`, which another log tells: a kernel that killed a
@@ -195,6 +207,26 @@ impl Case {
             let since = done.time.zip(event.time).and_then(|(done, failed)| done.since(&failed));
             done.at.location.path != event.at.location.path && since.is_some_and(|seconds| seconds > 0.0)
         };
+        event.producer == KERNEL
+            && self.index.finishes().iter().any(|done| is_later(&self.events[*done]))
+            && !self.names_process_of_job(event)
+    }
+
+    /// Whether the kernel killed a process of which the job knows nothing: by its own logs none of its processes was killed, and it finished
+    /// or failed of something else.
+    fn killed_beside(&self, event: &Event) -> bool {
+        let of_job = || self.events.iter().filter(|other| other.producer != KERNEL);
+        let is_killed = |other: &Event| matches!(&other.what, What::Death(death) if matches!(death.exit, Exit::KILL | Exit::Vanished | Exit::Stopped));
+        let is_shortage = |other: &Event| matches!(other.what, What::Shortage(_));
+        event.producer == KERNEL
+            && is_shortage(event)
+            && !of_job().any(|other| is_killed(other) || is_shortage(other))
+            && !self.names_process_of_job(event)
+            && (self.index.is_finished() || of_job().any(|other| Index::is_own_failure(other)))
+    }
+
+    /// Whether `event` names a process that the job's own logs name as well.
+    fn names_process_of_job(&self, event: &Event) -> bool {
         let is_of_job = |pid: u32| {
             let speaks_or_died = |other: &Event| match &other.what {
                 What::Death(death) => death.victim.pid == Some(pid),
@@ -202,9 +234,7 @@ impl Case {
             };
             self.processes.contains_key(&pid) || self.events.iter().any(speaks_or_died)
         };
-        event.producer == KERNEL
-            && self.index.finishes().iter().any(|done| is_later(&self.events[*done]))
-            && !event.processes().iter().filter_map(|victim| victim.pid).any(is_of_job)
+        event.processes().iter().filter_map(|victim| victim.pid).any(is_of_job)
     }
 
     /// The tracebacks, each as event and frames.
@@ -228,7 +258,12 @@ impl Case {
         // A library may print a native stack below Python's, which tells less about the phase.
         let is_native = |stack: &Event| matches!(&stack.what, What::Traceback(stack) if stack.is_native);
         let near = || self.index.stacks_near(here, NEAR).filter_map(stack);
-        let is_own = |stack: &Event| stack.origin.pid == event.origin.pid && stack.origin.rank == event.origin.rank;
+        // After another step the stack is that of another failure.
+        let is_own = |stack: &Event| {
+            stack.origin.pid == event.origin.pid
+                && stack.origin.rank == event.origin.rank
+                && stack.context.steps <= event.context.steps
+        };
         // A message that lost its prefix may belong to a stack that kept its own, if that stack has no exception.
         let may_be_own = |stack: &Event| {
             (event.origin.is_anonymous() || stack.origin.is_anonymous())

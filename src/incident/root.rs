@@ -19,6 +19,10 @@ pub(super) struct Group {
 /// This many signs of progress after a failure show that the job went on.
 const ALIVE: u64 = 5;
 
+/// So many training steps between a shortage and another failure show that the job outlived it: ranks that wait for one that is lost finish
+/// no more than the step that they are in.
+const TRAINED: u64 = 2;
+
 /// The incidents of a case, root first.
 pub(super) fn groups(case: &Case, knowledge: &Knowledge) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
@@ -111,8 +115,10 @@ fn recovered(case: &Case, event: &Event, severity: Severity) -> bool {
     let died = || case.index.ends_after(here);
     match severity {
         Severity::Swallowed => false,
-        Severity::Retried => went_on || !died(),
-        Severity::Fatal | Severity::Pressure => went_on && !died() || case.survived(event),
+        Severity::Retried => went_on || !died() || case.outlived(event, 1),
+        Severity::Fatal | Severity::Pressure => {
+            went_on && !died() || case.survived(event) || case.outlived(event, TRAINED)
+        }
     }
 }
 

@@ -41,6 +41,7 @@ mod verl;
 mod vllm;
 
 pub use extract::{Extractor, Findings, Grammars};
+pub(crate) use failure::is_own_exception;
 pub use line::Line;
 use line::clock;
 pub(crate) use line::terminal_code;

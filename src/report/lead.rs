@@ -1,7 +1,7 @@
 //! The first three lines of a report: what ran out, why, and what to do now. They must suffice for readers who stop
 //! there.
 
-use super::phrases::{amount, describe, effects, title, together};
+use super::phrases::{amount, describe, effects, subject, title, together};
 use super::selection::{change, proposed, telling};
 use super::wording::{self, Amounts, Labels};
 use crate::diagnosis::UNKNOWN;
@@ -44,7 +44,7 @@ impl Action {
 impl Lead<'_> {
     /// The lead of `report`, in `language`.
     pub fn of(report: &Report, language: Language) -> Lead<'_> {
-        let Some(root) = report.incidents.first() else {
+        let Some(root) = subject(report) else {
             return Lead { what: title(report, language), ignored: None, why: None, action: None };
         };
         Lead {

@@ -2,6 +2,7 @@
 
 use super::details::{consumers_by_role, describe_job};
 use super::lead::Lead;
+use super::phrases::subject;
 use super::ranks;
 use super::selection::{self, numbered, proposed, telling};
 use super::snapshot;
@@ -133,8 +134,10 @@ impl<'a> Outline<'a> {
     pub fn of(report: &'a Report, language: Language, limits: &Limits) -> Outline<'a> {
         let labels = wording::labels(language);
         let mut outline = Outline { lead: Lead::of(report, language), sections: Vec::new(), is_cut: false };
-        match (report.incidents.split_first(), &report.other_failure) {
-            (Some((root, others)), _) => {
+        let others = if subject(report).is_some() { report.incidents.get(1..) } else { report.incidents.get(..) };
+        let others = others.unwrap_or_default();
+        match (subject(report), &report.other_failure) {
+            (Some(root), _) => {
                 outline.changes(root, language);
                 outline.job(root, &report.job, labels);
                 outline.why(root, labels, limits);
@@ -148,7 +151,6 @@ impl<'a> Outline<'a> {
                 // If the cause is certain, nothing needs to be recorded.
                 let hints = root.capture_next.iter().filter(|_| !is_sure(root)).map(|hint| Item::Words(hint.clone()));
                 outline.list(Topic::NextTime, labels.next_time, hints, limits.hints, labels);
-                outline.list(Topic::Also, labels.also, others.iter().map(Item::Follower), limits.followers, labels);
             }
             (None, Some(failure)) => {
                 outline.snapshots(report, language, limits);
@@ -162,6 +164,7 @@ impl<'a> Outline<'a> {
                 outline.ranks(report, language, limits);
             }
         }
+        outline.list(Topic::Also, labels.also, others.iter().map(Item::Follower), limits.followers, labels);
         outline.inputs(report, labels, limits);
         outline
     }

@@ -41,6 +41,20 @@ const CLASSES: &[(&str, OtherFailureName, bool)] = &[
     ("DeepSpeedConfigError", ConfigError, false),
 ];
 
+/// Exceptions that a program raises because of what it computes with, and not because another process is gone.
+const OWN: &[&str] = &[
+    "KeyError",
+    "ValueError",
+    "TypeError",
+    "AttributeError",
+    "IndexError",
+    "NameError",
+    "UnboundLocalError",
+    "ZeroDivisionError",
+    "DecodeError",
+    "NotImplementedError",
+];
+
 /// Words of exceptions that other grammars read, or that only wrap the exception of another process.
 const READ_ELSEWHERE: &[&str] = &[
     "emory",
@@ -82,6 +96,11 @@ const READ_ELSEWHERE: &[&str] = &[
     "Worker failed with error",
     "background loop",
 ];
+
+/// Whether `line` is an exception that comes of what the program computes with, whatever happened to other processes.
+pub(crate) fn is_own(line: &str) -> bool {
+    exception(line.trim()).is_ok_and(|(_, class)| OWN.iter().any(|own| class.ends_with(own)))
+}
 
 /// The exception that is the whole of `line`, what it is, and whether it tends to follow.
 pub(super) fn find(line: &str) -> Option<(&str, OtherFailureName, bool)> {

@@ -10,6 +10,8 @@ use crate::model::{Event, OtherFailureName};
 mod examples;
 mod exceptions;
 
+pub(crate) use exceptions::is_own as is_own_exception;
+
 const PRODUCER: &str = "failure";
 
 /// See the module.

@@ -15,7 +15,7 @@ use super::context_lines::BESIDE;
 use super::details::{describe_job, end_in_words, percent, place_of, remarks, strip};
 use super::diff::class;
 use super::lead::Lead;
-use super::phrases::{amount, describe, effects, headline, phase, title, together};
+use super::phrases::{amount, describe, effects, headline, phase, subject, title, together};
 use super::selection::from_to;
 use super::wording::{self, Labels};
 use super::{has_log, numbered, selection, telling};
@@ -87,10 +87,10 @@ impl HtmlPage<'_> {
     fn body(&self) -> Markup {
         html! {
             (self.lead())
-            @match self.report.incidents.split_first() {
-                Some((root, others)) => {
+            @match subject(self.report) {
+                Some(root) => {
                     (self.incident(root))
-                    (self.followers(others))
+                    (self.followers(self.report.incidents.get(1..).unwrap_or_default()))
                 }
                 None => {
                     (snapshot::snapshots(self.report, self.language))
@@ -99,6 +99,7 @@ impl HtmlPage<'_> {
                         (ranks::grid(self.report, self.language))
                         h2 { (self.labels.proof) }
                         (self.proof(&failure.evidence))
+                        (self.followers(&self.report.incidents))
                     } @else {
                         (ranks::grid(self.report, self.language))
                     }
@@ -150,7 +151,7 @@ impl HtmlPage<'_> {
 
     fn mood(&self) -> &'static str {
         let is_read = has_log(self.report);
-        if self.report.incidents.first().is_some_and(|root| root.ignored.is_some()) {
+        if subject(self.report).is_some_and(|root| root.ignored.is_some()) {
             return "warn";
         }
         match (self.report.verdict, &self.report.other_failure, self.report.incidents.is_empty()) {

@@ -8,6 +8,7 @@ use anstyle::{AnsiColor, Style};
 use super::details::{percent, printable, strip, without_shared_folder};
 use super::lead::Lead;
 use super::outline::{Item, Limits, Outline, Section};
+use super::phrases::subject;
 use super::wording::Topic;
 use super::wording::{self, Labels};
 use super::{has_log, is_read};
@@ -89,13 +90,14 @@ struct TextPage {
 
 impl TextPage {
     fn lead(&mut self, report: &Report, lead: &Lead<'_>) {
-        let style = match (report.incidents.first(), &report.other_failure) {
+        let root = subject(report);
+        let style = match (root, &report.other_failure) {
             (Some(_), _) => BAD,
             (None, Some(_)) => WARN,
             (None, None) if !has_log(report) => WARN,
             (None, None) => GOOD,
         };
-        let name = report.incidents.first().map(|root| root.kind.as_str());
+        let name = root.map(|root| root.kind.as_str());
         let name = name.or(report.other_failure.as_ref().map(|failure| failure.name.as_str()));
         let name = name.map(|name| format!("  {DIM}{name}{DIM:#}")).unwrap_or_default();
         self.line(0, &format!("{style}{}{style:#}{name}", lead.what));
