@@ -84,8 +84,10 @@ impl Index {
                     let is_cancelled = failure.name == OtherFailureName::Cancelled
                         && !failure.follows
                         && STOPPERS.contains(&event.producer);
-                    if is_cancelled || matches!(failure.name, OtherFailureName::TimeLimit | OtherFailureName::Preempted)
-                    {
+                    let is_lost = failure.name == OtherFailureName::LostNode && !failure.follows;
+                    let is_over =
+                        matches!(failure.name, OtherFailureName::TimeLimit | OtherFailureName::Preempted) || is_lost;
+                    if is_cancelled || is_over {
                         input.scheduler = earlier(input.scheduler, line);
                     }
                 }

@@ -15,17 +15,17 @@ pub(super) fn failure(case: &Case) -> Option<OtherFailure> {
     let named: Vec<(OtherFailureName, bool, &Event)> =
         fatal.filter_map(|event| Some((name(event)?, follows(event), event))).collect();
     // A specific failure says more than an exit code, and a failure that tends to follow others is the last resort.
-    let weight = |(name, follows, _): &(OtherFailureName, bool, &Event)| {
-        // Processes that lose a peer abort themselves, so an abort is vague.
-        let vague = matches!(name, OtherFailureName::Unknown | OtherFailureName::PythonError | OtherFailureName::Abort);
-        // A hardware failure that the driver reports explains all other failures.
-        (*name != OtherFailureName::GpuHardware, vague, *follows)
+    let weight = |(name, follows, event): &(OtherFailureName, bool, &Event)| {
+        // Hardware that fails and a node that is lost explain all other failures.
+        let explains = matches!(name, OtherFailureName::GpuHardware | OtherFailureName::LostNode) && !follows;
+        // What the job went on after was a warning.
+        (!explains, is_vague(*name), *follows, case.went_on(event), doubt(*name))
     };
     let likeliest = named.iter().min_by_key(|found| weight(found))?;
     let (chosen, _, _) = bug_of_a_peer(&named, likeliest).unwrap_or(likeliest);
-    // An exception that belongs to another failure is no evidence for this one.
-    let others = named.iter().filter(|(name, _, _)| name != chosen).map(|(_, _, event)| &event.at.location);
-    let others: HashSet<&Location> = others.collect();
+    // An exception that has a better name is no evidence for a vague one.
+    let others = named.iter().filter(|(name, _, _)| name != chosen && is_vague(*chosen));
+    let others: HashSet<&Location> = others.map(|(_, _, event)| &event.at.location).collect();
     let mut evidence: Vec<Citation> = Vec::new();
     for (_, _, event) in named.iter().filter(|(name, _, event)| name == chosen && !others.contains(&event.at.location))
     {
@@ -34,6 +34,22 @@ pub(super) fn failure(case: &Case) -> Option<OtherFailure> {
         }
     }
     Some(OtherFailure { name: *chosen, evidence })
+}
+
+/// Whether the name says only that something went wrong. Processes that lose a peer abort themselves.
+fn is_vague(name: OtherFailureName) -> bool {
+    matches!(name, OtherFailureName::Unknown | OtherFailureName::PythonError | OtherFailureName::Abort)
+}
+
+/// How likely it is that another failure of the same log was the end.
+fn doubt(name: OtherFailureName) -> u8 {
+    match name {
+        // A process that gets this far survived what it printed before, and its GPU is of no use after.
+        OtherFailureName::DeviceAssert | OtherFailureName::IllegalMemoryAccess => 0,
+        // What it says may be better named otherwise.
+        OtherFailureName::Assertion => 2,
+        _ => 1,
+    }
 }
 
 /// If the likeliest failure is one that follows others, the error that another process printed before it: its peers then lost that process.

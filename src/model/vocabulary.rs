@@ -202,6 +202,8 @@ vocabulary! {
         NcclError = "nccl_error",
         /// A GPU kernel accessed memory that is not its own.
         IllegalMemoryAccess = "illegal_memory_access",
+        /// A GPU kernel could not be launched, or failed otherwise.
+        LaunchFailure = "launch_failure",
         /// An assertion inside a GPU kernel failed.
         DeviceAssert = "device_assert",
         /// cuDNN failed.
@@ -210,6 +212,10 @@ vocabulary! {
         CublasError = "cublas_error",
         /// The device failed: Xid, ECC, fallen off the bus.
         GpuHardware = "gpu_hardware",
+        /// The process got no GPU: none is visible, or all are taken.
+        GpuUnavailable = "gpu_unavailable",
+        /// Driver, libraries, device or file format are too old or too new for each other.
+        VersionMismatch = "version_mismatch",
         /// SIGSEGV.
         Segfault = "segfault",
         /// SIGABRT or `terminate`.
@@ -218,18 +224,34 @@ vocabulary! {
         DiskFull = "disk_full",
         /// Reading or writing failed.
         IoError = "io_error",
+        /// A permission or login is missing.
+        AccessDenied = "access_denied",
+        /// A quota or a limit of requests is used up.
+        QuotaExceeded = "quota_exceeded",
+        /// No more threads, processes or open files were allowed.
+        ProcessLimit = "process_limit",
         /// The scheduler or cloud provider took the machine away.
         Preempted = "preempted",
+        /// A node, or what ran on it, no longer answers.
+        LostNode = "lost_node",
         /// Somebody stopped the job.
         Cancelled = "cancelled",
         /// The scheduler's time limit was reached.
         TimeLimit = "time_limit",
         /// A connection failed.
         Network = "network",
+        /// Another program listens on the port.
+        PortInUse = "port_in_use",
+        /// Something did not answer in time.
+        Timeout = "timeout",
         /// A module could not be imported.
         ImportError = "import_error",
         /// A configuration was refused.
         ConfigError = "config_error",
+        /// Shapes, types or devices of tensors do not fit each other.
+        TensorMismatch = "tensor_mismatch",
+        /// The loss or a gradient was not a finite number.
+        NotANumber = "not_a_number",
         /// An assertion in Python failed.
         Assertion = "assertion",
         /// Any other Python exception.

@@ -10,6 +10,7 @@ use nom::combinator::{opt, value, verify};
 use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Parser};
 
+use super::cuda;
 use super::text::{self, Size};
 use super::{Example, Follow, Grammar, Joint, Line, Record, statement};
 use crate::model::{Event, FigureName, Kind, OtherFailureName};
@@ -175,14 +176,7 @@ fn failed_call(text: &str) -> Option<(&str, OtherFailureName)> {
         let head = alt((tag("Cuda failure "), tag("HIP failure ")));
         let answer = delimited(tag("'"), take_until("'"), tag("'"));
         let (_, (_, _, answer)) = (head, opt(terminated(text::digits, tag(" "))), answer).parse(words).ok()?;
-        let name = match answer {
-            "an illegal memory access was encountered" | "unspecified launch failure" | "misaligned address" => {
-                OtherFailureName::IllegalMemoryAccess
-            }
-            "uncorrectable ECC error encountered" => OtherFailureName::GpuHardware,
-            _ => OtherFailureName::NcclError,
-        };
-        Some((words, name))
+        Some((words, cuda::failure(answer).unwrap_or(OtherFailureName::NcclError)))
     })
 }
 

@@ -128,7 +128,7 @@ fn torch(record: &Record) -> Option<Event> {
         Some((words, storage(&words[head.len()..]).ok()?.1))
     })?;
     let mut event = match reason.contains("Too many open files") {
-        true => statement::failure(record, PRODUCER, words, OtherFailureName::IoError),
+        true => statement::failure(record, PRODUCER, words, OtherFailureName::ProcessLimit),
         false => exhausted(record, words, record.origin().process()),
     };
     event.facts.push(record.fact("shm.file", file));
@@ -339,7 +339,7 @@ mod tests {
     #[test]
     fn other_reasons_are_no_shortage() {
         let opened = "unable to open shared memory object </torch_12_34> in read-write mode: Too many open files (24)";
-        assert_eq!(states(opened), ["io_error"]);
+        assert_eq!(states(opened), ["process_limit"]);
         let segment = "NCCL WARN Error while creating shared memory segment nccl-shm-send-1 (size 5246976)";
         for reason in [
             "failed: Permission denied",

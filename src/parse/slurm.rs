@@ -206,7 +206,7 @@ fn cancelled(record: &Record) -> Option<Event> {
         ("DUE TO TIME LIMIT", OtherFailureName::TimeLimit),
         ("DUE TO PREEMPTION", OtherFailureName::Preempted),
         ("DUE TO JOB REQUEUE", OtherFailureName::Preempted),
-        ("DUE TO NODE", OtherFailureName::Unknown),
+        ("DUE TO NODE", OtherFailureName::LostNode),
         ("FAILED (", OtherFailureName::Unknown),
     ];
     let named = reasons.iter().find(|(because, _)| reason.contains(because)).map(|(_, name)| *name);
@@ -365,7 +365,7 @@ mod tests {
         assert_eq!(states(step), ["cancelled follows"]);
         assert_eq!(states(&step.replace("STEP 41003.0", "JOB 41003")), ["cancelled"]);
         let node = step.replace("00 ***", "00 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***");
-        assert_eq!(states(&node), ["unknown"]);
+        assert_eq!(states(&node), ["lost_node"]);
         assert_eq!(
             states("*** STEP 41003.0 ON node1 FAILED (non-zero exit code or other failure mode) ***"),
             ["unknown follows"]

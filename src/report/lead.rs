@@ -1,6 +1,7 @@
 //! The first three lines of a report: what ran out, why, and what to do now. They must suffice for readers who stop
 //! there.
 
+use super::next_steps::next_step;
 use super::phrases::{amount, describe, effects, subject, title, together};
 use super::selection::{change, proposed, telling};
 use super::wording::{self, Amounts, Labels};
@@ -28,15 +29,23 @@ pub(super) enum Action {
     Try(String),
     /// Record this next time, so that the cause can be told.
     Record(String),
+    /// Look here: it was not memory.
+    Look(String),
 }
 
 impl Action {
+    /// Whether its text is a sentence rather than something to type.
+    pub fn is_hint(&self) -> bool {
+        matches!(self, Action::Record(_) | Action::Look(_))
+    }
+
     /// The label of the action, and its text.
     pub fn labelled(&self, labels: &Labels) -> (&'static str, &str) {
         match self {
             Action::Change(words) => (labels.action, words),
             Action::Try(words) => (labels.attempt, words),
             Action::Record(words) => (labels.record, words),
+            Action::Look(words) => (labels.look, words),
         }
     }
 }
@@ -45,7 +54,9 @@ impl Lead<'_> {
     /// The lead of `report`, in `language`.
     pub fn of(report: &Report, language: Language) -> Lead<'_> {
         let Some(root) = subject(report) else {
-            return Lead { what: title(report, language), ignored: None, why: None, action: None };
+            let next = report.other_failure.as_ref().and_then(|failure| next_step(failure.name, language));
+            let action = next.map(|words| Action::Look(words.to_owned()));
+            return Lead { what: title(report, language), ignored: None, why: None, action };
         };
         Lead {
             what: what(root, language),

@@ -30,6 +30,7 @@ mod lead;
 #[cfg(feature = "render")]
 mod markdown;
 mod names;
+mod next_steps;
 #[cfg(feature = "render")]
 mod outgoing;
 #[cfg(feature = "render")]

@@ -92,6 +92,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         states: &[("failure", "illegal_memory_access")],
     },
     Example {
+        version: "torch, a kernel that could not run, and one for another device",
+        text: "RuntimeError: CUDA error: too many resources requested for launch\nRuntimeError: CUDA error: no kernel image is available for execution on the device",
+        states: &[("failure", "launch_failure"), ("failure", "version_mismatch")],
+    },
+    Example {
         version: "torch, an assertion in a kernel",
         text: "/src/aten/src/ATen/native/cuda/Indexing.cu:1289: indexSelectLargeIndex: block: [7,0,0], thread: [32,0,0] Assertion `srcIndex < srcSelectDimSize` failed.\nRuntimeError: CUDA error: device-side assert triggered",
         states: &[("failure", "device_assert"), ("cuda.assertion", "srcIndex < srcSelectDimSize")],

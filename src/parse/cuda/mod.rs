@@ -108,6 +108,14 @@ const TRIGGERS: &[&str] = &[
     "pin_memory",
 ];
 
+/// The failure that the driver's `answer` names; `None` if it is a shortage or says nothing in particular.
+pub(super) fn failure(answer: &str) -> Option<OtherFailureName> {
+    match answers::of(answer)? {
+        Answer::Failed(name) => Some(name).filter(|name| *name != OtherFailureName::Unknown),
+        Answer::OutOfMemory | Answer::OutOfHostMemory | Answer::Perhaps | Answer::Invalid => None,
+    }
+}
+
 /// A driver's or library's answer and the words around it.
 struct DriverMessage<'a> {
     words: &'a str,

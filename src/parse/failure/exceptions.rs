@@ -2,7 +2,10 @@
 //!
 //! Mirrors the builtin exceptions of CPython (3.6–3.14), pydantic, hydra and omegaconf, requests, urllib3 and httpx.
 
-use OtherFailureName::{Assertion, Cancelled, ConfigError, ImportError, IoError, Network, PythonError};
+use OtherFailureName::{
+    AccessDenied, Assertion, Cancelled, ConfigError, ImportError, IoError, Network, NotANumber, PythonError,
+    QuotaExceeded, Timeout,
+};
 use nom::bytes::complete::{tag, take_while1};
 use nom::character::complete::space1;
 use nom::combinator::{opt, verify};
@@ -28,13 +31,37 @@ const CLASSES: &[(&str, OtherFailureName, bool)] = &[
     ("ConnectionError", Network, false),
     ("MaxRetryError", Network, false),
     ("ConnectTimeout", Network, false),
+    ("ConnectTimeoutError", Network, false),
     ("ReadTimeout", Network, false),
+    ("ReadTimeoutError", Network, false),
     ("SSLError", Network, false),
+    ("SSLCertVerificationError", Network, false),
+    ("ChunkedEncodingError", Network, false),
+    ("ConnectError", Network, false),
+    ("ClientConnectorError", Network, false),
+    ("ServerDisconnectedError", Network, false),
+    ("ClientPayloadError", Network, false),
+    ("RemoteProtocolError", Network, false),
+    ("LocalEntryNotFoundError", Network, false),
+    // What is waited for has often died.
+    ("TimeoutError", Timeout, true),
+    ("PermissionError", AccessDenied, false),
+    ("GatedRepoError", AccessDenied, false),
+    ("RepositoryNotFoundError", AccessDenied, false),
+    ("NoCredentialsError", AccessDenied, false),
+    ("CredentialRetrievalError", AccessDenied, false),
+    ("DefaultCredentialsError", AccessDenied, false),
+    ("AuthenticationError", AccessDenied, false),
+    ("RateLimitError", QuotaExceeded, false),
+    ("FloatingPointError", NotANumber, false),
     ("FileNotFoundError", IoError, false),
-    ("PermissionError", IoError, false),
+    ("UnpicklingError", IoError, false),
+    ("UnidentifiedImageError", IoError, false),
     ("IsADirectoryError", IoError, false),
     ("SafetensorError", IoError, false),
     ("ValidationError", ConfigError, false),
+    ("yaml.scanner.ScannerError", ConfigError, false),
+    ("yaml.parser.ParserError", ConfigError, false),
     ("ConfigAttributeError", ConfigError, false),
     ("ConfigKeyError", ConfigError, false),
     ("ConfigCompositionException", ConfigError, false),
@@ -54,6 +81,9 @@ const OWN: &[&str] = &[
     "DecodeError",
     "NotImplementedError",
 ];
+
+/// Classes whose messages name modules and files, so that words in them say nothing more.
+const CLASSES_OF_FILES: &[&str] = &["ModuleNotFoundError", "ImportError", "FileNotFoundError", "PermissionError"];
 
 /// Words of exceptions that other grammars read, or that only wrap the exception of another process.
 const READ_ELSEWHERE: &[&str] = &[
@@ -106,10 +136,12 @@ pub(crate) fn is_own(line: &str) -> bool {
 pub(super) fn find(line: &str) -> Option<(&str, OtherFailureName, bool)> {
     let words = line.trim();
     let (_, class) = exception(words).ok()?;
-    if READ_ELSEWHERE.iter().any(|known| words.contains(known)) {
+    let known = CLASSES.iter().find(|(name, _, _)| class.ends_with(name)).map(|(_, name, follows)| (*name, *follows));
+    // What could not be imported or found may well be called after CUDA.
+    let names_a_file = CLASSES_OF_FILES.iter().any(|name| class.ends_with(name));
+    if !names_a_file && READ_ELSEWHERE.iter().any(|known| words.contains(known)) {
         return None;
     }
-    let known = CLASSES.iter().find(|(name, _, _)| class.ends_with(name)).map(|(_, name, follows)| (*name, *follows));
     // An unknown exception may itself be the consequence of another process's end.
     let (name, follows) = known.unwrap_or_else(|| match class.ends_with("OSError") && words.contains("[Errno ") {
         true => (IoError, false),

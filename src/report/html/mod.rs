@@ -112,14 +112,16 @@ impl HtmlPage<'_> {
     /// What ran out, why, and what to do.
     fn lead(&self) -> Markup {
         let lead = Lead::of(self.report, self.language);
-        let action = lead.action.as_ref().map(|action| action.labelled(self.labels));
+        let action = lead.action.as_ref().map(|action| (action.is_hint(), action.labelled(self.labels)));
         html! {
             h1 class=(self.mood()) { (plain(&lead.what)) }
             @if let Some(ignored) = &lead.ignored { p.lead { (plain(ignored)) } }
             @if let Some(why) = lead.why {
                 p.lead { b { (self.labels.why) } " " (plain(&why.title)) " (" (percent(why)) ") " code.dim { (why.cause) } }
             }
-            @if let Some((label, words)) = action { p.lead { b { (label) } " " code { (plain(words)) } } }
+            @if let Some((is_hint, (label, words))) = action {
+                p.lead { b { (label) } " " @if is_hint { (plain(words)) } @else { code { (plain(words)) } } }
+            }
         }
     }
 

@@ -5,7 +5,7 @@ mod escape;
 use std::fmt::{self, Write};
 
 use super::details::{end_in_words, percent, place_of, remarks, role_in_words, shorten};
-use super::lead::{Action, Lead};
+use super::lead::Lead;
 use super::outline::{Item, Limits, Outline, Section};
 use super::phrases::{amount, effects};
 use super::selection::from_to;
@@ -60,8 +60,8 @@ impl MarkdownPage {
         }
         let Some(action) = &lead.action else { return Ok(()) };
         let (label, words) = action.labelled(self.labels);
-        // A hint what to record is a sentence; a change is code.
-        let words = if matches!(action, Action::Record(_)) { inline(words) } else { code(words) };
+        // A hint is a sentence; a change is code.
+        let words = if action.is_hint() { inline(words) } else { code(words) };
         writeln!(self.text, "**{label}** {words}\n")
     }
 
