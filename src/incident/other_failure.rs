@@ -24,7 +24,7 @@ pub(super) fn failure(case: &Case) -> Option<OtherFailure> {
     let likeliest = named.iter().min_by_key(|found| weight(found))?;
     let (chosen, _, _) = bug_of_a_peer(&named, likeliest).unwrap_or(likeliest);
     // An exception that has a better name is no evidence for a vague one.
-    let others = named.iter().filter(|(name, _, _)| name != chosen && is_vague(*chosen));
+    let others = named.iter().filter(|(name, _, _)| is_vague(*chosen) && !is_vague(*name));
     let others: HashSet<&Location> = others.map(|(_, _, event)| &event.at.location).collect();
     let mut evidence: Vec<Citation> = Vec::new();
     for (_, _, event) in named.iter().filter(|(name, _, event)| name == chosen && !others.contains(&event.at.location))
