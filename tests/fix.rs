@@ -165,7 +165,7 @@ fn a_json_that_only_mentions_a_launcher_is_left_alone() -> Outcome {
     fs::write(&path, package)?;
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
     command.arg("fix").arg(folder.path()).args(["--pick", "zero_optimization.offload_optimizer.device", "--write"]);
-    command.assert().code(2).stderr(contains("none of the given files sets"));
+    command.assert().code(2).stderr(contains("no edit of the given files makes this change"));
     assert_eq!(fs::read_to_string(&path)?, package);
     // The same advice is applied where the job's own configuration is among the inputs.
     fs::write(folder.path().join("ds.json"), "{\"zero_optimization\": {\"stage\": 3}}\n")?;

@@ -243,7 +243,7 @@ const TABLE: &[(&str, &str)] = &[
     ("{lines} lines written; go on with --since {next}", "已写入 {lines} 行；下一次使用 --since {next}"),
     ("there is nothing to fix: {why}", "没有可修改的内容：{why}"),
     ("there is no patch `{asked}`; there are {known}", "没有修改 `{asked}`；共有 {known}"),
-    ("none of the given files sets {knob}", "给出的文件都没有设置 {knob}"),
+    ("no edit of the given files makes this change: {knob}", "无法通过编辑给出的文件完成此修改：{knob}"),
     ("no model was given", "没有给出模型"),
     ("no model is called `{name}`, and it names no size", "没有名为 `{name}` 的模型，名字中也没有规模"),
     (

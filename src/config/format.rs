@@ -78,7 +78,9 @@ fn is_assignment(line: &str) -> bool {
 /// `key:`, `key: value`, `- item`, `---`, `%YAML 1.2`
 fn is_yaml(line: &str) -> bool {
     let key = line.split_once(':').filter(|(_, value)| value.is_empty() || value.starts_with([' ', '\t']));
-    let is_key = |key: &str| !key.is_empty() && !key.trim_end().contains(['$', '=', ';', '(']) && !key.starts_with('-');
+    // A command may have a colon in the JSON of one of its options.
+    let is_command = |key: &str| key.contains(['$', '=', ';', '(']) || key.contains(" --") || key.contains(" '{");
+    let is_key = |key: &str| !key.is_empty() && !is_command(key.trim_end()) && !key.starts_with('-');
     line == "---"
         || line == "-"
         || line.starts_with("--- ")
@@ -112,6 +114,7 @@ mod tests {
                     "python3 -m x \\\n --a 1",
                     "#SBATCH --mem=1\n",
                     "--a 1",
+                    "serve model --images '{\"image\": 16}' --length 8192",
                     "x = print(1)",
                     "export A=b:c",
                     "[ -z \"$A\" ] && x",

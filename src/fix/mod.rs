@@ -42,7 +42,7 @@ pub enum FixError {
         known: String,
     },
     /// A patch edits none of the given files.
-    #[error("none of the given files sets {}", quoted(.knobs))]
+    #[error("no edit of the given files makes this change: {}", quoted(.knobs))]
     NoFile {
         /// The knobs.
         knobs: Vec<String>,

@@ -57,6 +57,19 @@ pub(super) fn of(case: &Case, groups: &[Group]) -> Vec<End> {
     if ended.iter().any(|one| !is_nobody(&one.process)) {
         ended.retain(|one| !is_nobody(&one.process) || Some(one.place) == root);
     }
+    // So does one that names no more than the host, if a process there is known that ended in the same way.
+    let named: Vec<(Ending, Option<Arc<str>>)> = ended
+        .iter()
+        .filter(|one| !is_host_only(&one.process))
+        .map(|one| (one.ending, one.process.host.clone()))
+        .collect();
+    let is_told = |one: &Ended| {
+        let host = &one.process.host;
+        let is_it =
+            |(ending, other): &(Ending, Option<Arc<str>>)| *ending == one.ending && (host.is_none() || host == other);
+        is_host_only(&one.process) && named.iter().any(is_it)
+    };
+    ended.retain(|one| !is_told(one));
     // So does one that names the device of a process that is known better, printed once more without its prefix.
     let known: Vec<(Ending, Victim)> = ended.iter().map(|one| (one.ending, one.process.clone())).collect();
     let is_repeated = |one: &Ended| {
@@ -77,6 +90,11 @@ pub(super) fn of(case: &Case, groups: &[Group]) -> Vec<End> {
     let clock = clock(&ended);
     order(&mut ended, clock);
     together(ended, clock)
+}
+
+/// Whether nothing but the host, if even that, is known.
+fn is_host_only(victim: &Victim) -> bool {
+    *victim == Victim { host: victim.host.clone(), ..Victim::default() }
 }
 
 impl<'a> Ended<'a> {

@@ -8,8 +8,8 @@ use super::log_path::node_and_path;
 use super::named_rank::NamedRanks;
 use super::root::Group;
 use crate::model::{
-    CONTAINER_NAME, Consumer, DEVICE_IN_USE, Death, Event, Exit, FactValue, Kind, PROCESS_IN_USE, RANK_IN_USE, Victim,
-    What,
+    Bytes, CONTAINER_NAME, Consumer, DEVICE_IN_USE, Death, Event, Exit, FactValue, Kind, PROCESS_IN_USE, RANK_IN_USE,
+    SMI_COMMAND, SMI_DEVICE, SMI_HELD, SMI_PID, Victim, What,
 };
 
 /// Most consumers; the largest are kept.
@@ -339,6 +339,9 @@ pub(super) fn consumers(case: &Case, events: &[&Event]) -> Vec<Consumer> {
             }
         }
     }
+    if consumers.is_empty() && events.iter().any(|event| is_of_gpu(event)) {
+        consumers = shown_by_nvidia_smi(case, events);
+    }
     consumers.sort_by_key(|consumer| std::cmp::Reverse(consumer.bytes));
     consumers.truncate(MOST_CONSUMERS);
     for consumer in consumers.iter_mut().filter(|consumer| consumer.role.is_none()) {
@@ -346,6 +349,39 @@ pub(super) fn consumers(case: &Case, events: &[&Event]) -> Vec<Consumer> {
         consumer.role = named.or_else(|| is_launched(case, consumer.pid?).then(|| Consumer::RANK.to_owned()));
     }
     consumers
+}
+
+/// The processes that nvidia-smi shows on the device that ran out; on an unknown one, if it shows processes of one device only.
+fn shown_by_nvidia_smi(case: &Case, events: &[&Event]) -> Vec<Consumer> {
+    let number = |event: &Event, key| {
+        event.facts.iter().find(|fact| fact.key == key).and_then(|fact| match fact.value {
+            FactValue::Number(number) => Some(number),
+            FactValue::Text(_) => None,
+        })
+    };
+    let rows: Vec<(f64, &Event)> =
+        case.events.iter().filter_map(|event| Some((number(event, SMI_DEVICE)?, event))).collect();
+    let said = events.iter().flat_map(|event| event.processes()).find_map(|victim| victim.device);
+    let device = said.map(f64::from).or_else(|| {
+        let first = rows.first()?.0;
+        rows.iter().all(|(device, _)| *device == first).then_some(first)
+    });
+    // Of a table that was printed more than once, the last row of each process counts.
+    let mut seen = HashSet::new();
+    let of_device = rows.into_iter().rev().filter(|(own, _)| Some(*own) == device);
+    let of_device = of_device.filter(|(_, event)| seen.insert(number(event, SMI_PID).map(|pid| pid as u32)));
+    let consumers = of_device.filter_map(|(_, event)| {
+        let role = event.facts.iter().find(|fact| fact.key == SMI_COMMAND);
+        let role = role.and_then(|fact| match &fact.value {
+            FactValue::Text(command) => Some(command.clone()),
+            FactValue::Number(_) => None,
+        });
+        let held = event.facts.iter().find(|fact| fact.key == SMI_HELD)?;
+        let (source, text) = (held.at.location.clone(), held.at.text.clone());
+        let bytes = Bytes(number(event, SMI_HELD)? as i64);
+        Some(Consumer { pid: number(event, SMI_PID).map(|pid| pid as u32), role, bytes, source, text })
+    });
+    consumers.collect()
 }
 
 /// Whether the job's launcher reports how the process `pid` ended.

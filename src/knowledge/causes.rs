@@ -98,6 +98,9 @@ pub struct PatchRow {
     /// A condition without which it is not proposed.
     #[serde(default)]
     pub when: Option<Condition>,
+    /// Whether it goes before what the failing program itself advises.
+    #[serde(default)]
+    pub first: bool,
 }
 
 /// A change that does not help.

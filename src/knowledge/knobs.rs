@@ -227,6 +227,9 @@ pub struct With {
     /// Its value; absent: raised by the factor by which the other one is lowered, if the user set it.
     #[serde(default)]
     pub to: Option<String>,
+    /// Whether it may be no larger than the other one's new value, and is lowered to it where it is set higher.
+    #[serde(default)]
+    pub at_most: bool,
     /// Other values that also satisfy the need.
     #[serde(default)]
     pub fits: Vec<String>,

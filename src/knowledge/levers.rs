@@ -49,6 +49,19 @@ pub struct Lever {
     /// A condition (CEL) under which no turn of it helps.
     #[serde(default)]
     pub unless: Option<Condition>,
+    /// When turning it takes something that the job's own files do not give; absent: never.
+    #[serde(default)]
+    pub by_hand: Option<ByHand>,
     /// What it is and which memory it moves.
     pub meaning: Words,
+}
+
+/// A lever that editing a file does not turn alone: such a change is proposed last, and no edit is made.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ByHand {
+    /// A condition (CEL) on the facts before the change.
+    pub when: Condition,
+    /// What must be done first, with facts in braces.
+    pub text: Words,
 }

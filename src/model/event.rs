@@ -291,6 +291,14 @@ pub struct Fact {
 
 /// Name of the fact that says which device a job computes on.
 pub const DEVICE_IN_USE: &str = "device.in_use";
+/// The fact that holds the command of a process that nvidia-smi shows on a device.
+pub const SMI_COMMAND: &str = "smi.command";
+/// The fact that holds its process id.
+pub const SMI_PID: &str = "smi.pid";
+/// The fact that holds the number of the device.
+pub const SMI_DEVICE: &str = "smi.device";
+/// The fact that holds the memory that it takes there.
+pub const SMI_HELD: &str = "smi.held";
 
 /// Name of the fact that says which of a pod's containers a message is about.
 pub const CONTAINER_NAME: &str = "container.name";

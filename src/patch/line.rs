@@ -1,6 +1,7 @@
 //! The line to type or to write if no given file sets the knob.
 
-use crate::config::{Command, EntryKind, Format};
+use super::edit::is_json;
+use crate::config::{Command, EntryKind, Format, shell_word};
 use crate::knowledge::{Knob, Launchers, Target};
 use crate::launch::JobConfig;
 use crate::model::Scalar;
@@ -51,6 +52,8 @@ fn flag(launch: &JobConfig<'_>, spelling: &str, to: &Scalar) -> String {
     let option = match to {
         Scalar::Flag(true) => dashed,
         Scalar::Flag(false) => return format!("# without {dashed}"),
+        // A shell takes quotation marks and braces for its own.
+        Scalar::Text(words) if is_json(words) => format!("{dashed} {}", shell_word(words)),
         to => format!("{dashed} {to}"),
     };
     match launch.command() {

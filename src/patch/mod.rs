@@ -24,6 +24,7 @@ pub use edit::apply;
 use std::cell::{LazyCell, OnceCell};
 use std::ops::Deref;
 
+use crate::config::Value;
 use crate::facts::{Answer, Evaluator, Facts};
 use crate::knowledge::{
     CauseRule, Condition, Direction, Knob, Knowledge, Language, NotAdvisedRow, PatchRow, To, Turn, plain_name,
@@ -99,6 +100,10 @@ struct Proposed<'k> {
     turned: Vec<(&'k Knob, String)>,
     /// Whether the failing program advises it.
     is_advised: bool,
+    /// Whether more must be done first than editing the job's files.
+    is_by_hand: bool,
+    /// Whether the rule knows better than what the failing program advises.
+    is_first: bool,
 }
 
 /// The partners of a change, and every knob that is turned with it.
@@ -114,7 +119,9 @@ impl<'a> Workbench<'a> {
             let turned = self.proposed(row, &against, &proposed);
             proposed.extend(turned);
         }
-        proposed.sort_by_key(|proposed| (self.may_overfill(&proposed.patch.effect), !proposed.is_advised));
+        proposed.sort_by_key(|proposed| {
+            (self.may_overfill(&proposed.patch.effect), proposed.is_by_hand, !proposed.is_first, !proposed.is_advised)
+        });
         proposed.truncate(MOST);
         let set = self.set(&proposed).map(|(places, set)| {
             // The patches of the set go first.
@@ -269,7 +276,9 @@ impl<'a> Workbench<'a> {
         }
         let spelling = self.spelling(knob)?;
         let default = knob.default_at(self.launch.version_of(knob)).filter(|_| self.launch.has_default(knob));
-        let from = setting.map(|setting| setting.entry.value.to_string()).or(default.map(str::to_owned));
+        // A log prints what is not set, too: `max_model_len=None`.
+        let set = setting.filter(|setting| setting.entry.value != Value::Null);
+        let from = set.map(|setting| setting.entry.value.to_string()).or(default.map(str::to_owned));
         let goal = goal::goal(self, row, knob, turn, from.as_deref())?;
         let (partners, turned) = self.partners(knob, turn, &goal)?;
         let then = LazyCell::new(|| self.with(&turned));
@@ -286,7 +295,11 @@ impl<'a> Workbench<'a> {
         }
         let (to, step) = goal.told(knob);
         let value = goal.words().map(|words| goal::scalar(knob, words));
-        let (edits, diff) = self.edits(knob, &spelling, value.as_ref(), &partners).unwrap_or_default();
+        let by_hand = self.by_hand(row);
+        let is_by_hand = by_hand.is_some();
+        open.splice(0..0, by_hand);
+        let edits = || self.edits(knob, &spelling, value.as_ref(), &partners);
+        let (edits, diff) = if is_by_hand { Default::default() } else { edits().unwrap_or_default() };
         let set_in = self.launch.set_in(&knob.framework).filter(|_| diff.is_none());
         notes.extend(set_in.map(|place: &str| self.say(format!("Set it in {place}."), format!("在 {place} 中设置。"))));
         notes.extend(edit::choice(self.launch, &edits).map(|test| {
@@ -324,7 +337,14 @@ impl<'a> Workbench<'a> {
             outcomes: None,
         };
         drop(then);
-        Some(Proposed { patch, turned, is_advised })
+        Some(Proposed { patch, turned, is_advised, is_by_hand, is_first: row.first })
+    }
+
+    /// What must be done first, where turning the lever of `row` takes more than editing the job's files.
+    fn by_hand(&self, row: &PatchRow) -> Option<String> {
+        let lever = self.knowledge.levers.iter().find(|lever| lever.name == row.lever)?;
+        let by_hand = lever.by_hand.as_ref().filter(|by_hand| self.holds(&by_hand.when))?;
+        self.facts.fill(by_hand.text.in_language(self.language), self.language)
     }
 
     /// Whether the job sets the fact of `knob` through another knob, which is then the one to turn: the batch size of a
@@ -349,6 +369,7 @@ impl<'a> Workbench<'a> {
                     None
                 }
                 (Some(to), _) => Some(to.clone()),
+                (None, Some(set)) if with.at_most => no_more_than(goal, set),
                 (None, Some(set)) => self.in_return(knob, goal, set),
                 (None, None) => None,
             };
@@ -447,6 +468,13 @@ impl<'a> Workbench<'a> {
         let usual = (!is_off && turn.direction != Some(Direction::Raise)).then_some(&knob.cost);
         turn.cost.as_ref().or(usual).map(|cost| cost.in_language(self.language))
     }
+}
+
+/// The number of `goal`, if `set` is a larger one.
+fn no_more_than(goal: &Goal, set: &str) -> Option<String> {
+    let to = goal.words()?;
+    let (set, most): (f64, f64) = (set.parse().ok()?, to.parse().ok()?);
+    (set > most).then(|| to.to_owned())
 }
 
 /// Whether this turn switches the knob off.

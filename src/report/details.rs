@@ -10,7 +10,7 @@ use crate::model::{
 /// The most characters of a cited line.
 const WIDTH: usize = 150;
 
-/// The job in a line: `openrlhf up to 0.10.1.post2, Qwen2.5-72B, 8 ranks`.
+/// The job in a line: `openrlhf 0.10.1.post2 or older, Qwen2.5-72B, 8 ranks`.
 pub(super) fn describe_job(job: &Job, labels: &Labels) -> Option<String> {
     let framework = job.framework.as_deref().map(|name| {
         let version = job.framework_version.as_deref().map(|version| format!(" {version}"));

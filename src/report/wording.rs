@@ -5,7 +5,7 @@ pub(crate) use super::names::phase;
 pub(super) use super::names::{during, figure, headline, other_failure};
 use super::ranks::words as rank_words;
 use crate::knowledge::Language;
-use crate::model::{ClockSkew, Earlier, Ending, Ignored, Nodes, Outcomes, Seen, Signal};
+use crate::model::{ClockSkew, Earlier, Ending, Ignored, Kind, Nodes, Outcomes, Seen, Signal};
 
 /// The topic of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,7 +152,7 @@ const EN: Labels = Labels {
     who: "who",
     job: "job",
     comma: ", ",
-    up_to: |version| format!(" up to {version}"),
+    up_to: |version| format!(" {version} or older"),
     ranks: |ranks| if ranks == 1 { "1 rank".to_owned() } else { format!("{ranks} ranks") },
     when: "when",
     phase: "phase",
@@ -280,7 +280,7 @@ const ZH: Labels = Labels {
     who: "对象",
     job: "作业",
     comma: "，",
-    up_to: |version| format!("（不晚于 {version}）"),
+    up_to: |version| format!("（{version} 或更早）"),
     ranks: |ranks| format!("{ranks} 个 rank"),
     when: "时间",
     phase: "阶段",
@@ -464,7 +464,10 @@ pub(super) fn amounts(amounts: &Amounts, language: Language) -> String {
         (Language::En, Amounts::InUse { used, total }) => format!("{used} of {total} in use"),
         (Language::En, Amounts::Limit { limit }) => format!("the limit is {limit}"),
         (Language::En, Amounts::Held { held }) => format!("it held {held}"),
-        (Language::En, Amounts::Room { room }) => format!("{room} left for the KV cache"),
+        (Language::En, Amounts::Room { room }) => match room.strip_prefix('-') {
+            Some(over) => format!("{over} over its share before any KV cache"),
+            None => format!("{room} left for the KV cache"),
+        },
         (Language::Zh, Amounts::Requested { requested, free, total }) => match (free, total) {
             (Some(free), Some(total)) => format!("请求 {requested}，{total} 中剩余 {free}"),
             (Some(free), None) => format!("请求 {requested}，剩余 {free}"),
@@ -474,7 +477,10 @@ pub(super) fn amounts(amounts: &Amounts, language: Language) -> String {
         (Language::Zh, Amounts::InUse { used, total }) => format!("{total} 中已用 {used}"),
         (Language::Zh, Amounts::Limit { limit }) => format!("上限 {limit}"),
         (Language::Zh, Amounts::Held { held }) => format!("占用 {held}"),
-        (Language::Zh, Amounts::Room { room }) => format!("KV cache 仅剩 {room}"),
+        (Language::Zh, Amounts::Room { room }) => match room.strip_prefix('-') {
+            Some(over) => format!("尚未分配 KV cache 已超出份额 {over}"),
+            None => format!("KV cache 仅剩 {room}"),
+        },
     }
 }
 
@@ -488,6 +494,7 @@ pub(super) fn ended(ending: &Ending, who: &str, count: usize, when: &str, langua
         (Language::Zh, Ending::Failed { failure }) => {
             return format!("{who} 失败{when}：{}", other_failure(*failure, language));
         }
+        (Language::En, Ending::OutOfMemory { kind: Kind::ShmExhausted }) => format!("{who} ran out of shared memory"),
         (Language::En, Ending::OutOfMemory { kind }) if kind.is_host() => format!("{who} ran out of host memory"),
         (Language::En, Ending::OutOfMemory { .. }) => format!("{who} ran out of GPU memory"),
         (Language::En, Ending::Signal { signal: 9 }) => format!("{who} {was} killed (SIGKILL)"),
@@ -495,6 +502,7 @@ pub(super) fn ended(ending: &Ending, who: &str, count: usize, when: &str, langua
         (Language::En, Ending::Stopped) => format!("{who} {was} stopped by the launcher"),
         (Language::En, Ending::Exited { status }) => format!("{who} exited with {status}"),
         (Language::En, Ending::Vanished) => format!("{who} vanished"),
+        (Language::Zh, Ending::OutOfMemory { kind: Kind::ShmExhausted }) => format!("{who} 共享内存耗尽"),
         (Language::Zh, Ending::OutOfMemory { kind }) if kind.is_host() => format!("{who} 主机内存不足"),
         (Language::Zh, Ending::OutOfMemory { .. }) => format!("{who} 显存不足"),
         (Language::Zh, Ending::Signal { signal: 9 }) => format!("{who} 被杀死（SIGKILL）"),

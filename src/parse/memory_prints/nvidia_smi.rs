@@ -6,6 +6,12 @@
 //! |   0  NVIDIA A100-SXM4-80GB          On  | 00000000:07:00.0 Off |                    0 |
 //! | N/A   31C    P0              62W / 400W |  61036MiB / 81920MiB |     97%      Default |
 //! ```
+//!
+//! Below them, each process on a device has one: device, instances (from driver 450 on), process id, type, command, memory.
+//!
+//! ```text
+//! |    0   N/A  N/A         2291110      C   python train_embed.py                 59142MiB |
+//! ```
 
 use nom::bytes::complete::{tag, take_until};
 use nom::character::complete::{char, space0, space1, u32 as integer};
@@ -13,7 +19,7 @@ use nom::sequence::{preceded, separated_pair};
 use nom::{IResult, Parser};
 
 use crate::model::FigureName::{GpuTotal, Other};
-use crate::model::{Event, What};
+use crate::model::{Event, SMI_COMMAND, SMI_DEVICE, SMI_HELD, SMI_PID, What};
 use crate::parse::text::{self, Size};
 use crate::parse::{Example, Follow, Grammar, Joint, Line, Record, origin};
 
@@ -22,6 +28,9 @@ pub struct NvidiaSmi;
 
 const BUS: &str = "| 0000";
 const MEMORY: &str = "MiB / ";
+const PROCESS: &str = "MiB |";
+/// What a process uses a device for: computing, graphics, both.
+const TYPES: [&str; 4] = ["C", "G", "C+G", "M+C"];
 
 impl Grammar for NvidiaSmi {
     fn producer(&self) -> &'static str {
@@ -29,7 +38,7 @@ impl Grammar for NvidiaSmi {
     }
 
     fn triggers(&self) -> &'static [&'static str] {
-        &[BUS, MEMORY]
+        &[BUS, MEMORY, PROCESS]
     }
 
     fn is_multiline(&self) -> bool {
@@ -59,6 +68,9 @@ impl Grammar for NvidiaSmi {
             event.facts.push(record.fact("job.gpu", name));
             events.push(event);
         }
+        if events.is_empty() {
+            events.extend(process(record.text()).map(|process| to_event(record, &process)));
+        }
         events
     }
 
@@ -82,7 +94,53 @@ fn memory(text: &str) -> Option<(Size<'_>, Size<'_>)> {
     cells.filter_map(|text| cell(text.trim()).ok()).find(|(rest, _)| rest.is_empty()).map(|(_, sizes)| sizes)
 }
 
+/// A row of the processes.
+struct Process<'t> {
+    device: u32,
+    /// The process id as it is written.
+    pid: &'t str,
+    command: &'t str,
+    held: Size<'t>,
+}
+
+/// The process of a row; the cells between the device and the process id are those of a MIG device.
+fn process(text: &str) -> Option<Process<'_>> {
+    let cells = text.trim().strip_prefix('|')?.strip_suffix('|')?.trim();
+    let (rest, held) = cells.rsplit_once(' ')?;
+    let held = text::size(held).ok().filter(|(rest, _)| rest.is_empty())?.1;
+    let (device, mut rest) = rest.split_once(' ')?;
+    let mut pid = "";
+    loop {
+        let (word, behind) = rest.trim_start().split_once(' ')?;
+        if TYPES.contains(&word) {
+            let command = behind.trim();
+            pid.parse::<u32>().ok()?;
+            return Some(Process { device: device.parse().ok()?, pid, command, held });
+        }
+        (pid, rest) = (word, behind);
+    }
+}
+
+fn to_event(record: &Record, Process { device, pid, command, held }: &Process<'_>) -> Event {
+    let mut event = record.event("nvidia-smi", held.text, What::Notice);
+    event.facts.push(record.fact(SMI_COMMAND, command));
+    event.facts.extend(pid.parse().map(|number| record.number_fact(SMI_PID, pid, number)));
+    event.facts.push(record.number_fact(SMI_DEVICE, held.text, f64::from(*device)));
+    event.facts.extend(held.bytes.map(|bytes| record.number_fact(SMI_HELD, held.text, bytes.0 as f64)));
+    event
+}
+
 const EXAMPLES: &[Example] = &[
+    Example {
+        version: "driver 450–580, a process",
+        text: "|    0   N/A  N/A         2291110      C   python train_embed.py                 59142MiB |",
+        states: &[("smi.command", "python train_embed.py"), ("smi.pid", "2291110"), ("smi.held", "59142MiB")],
+    },
+    Example {
+        version: "driver 375–440, a process",
+        text: "|    1      8121      C   /usr/bin/python3                           9113MiB |",
+        states: &[("smi.command", "/usr/bin/python3"), ("smi.pid", "8121"), ("smi.held", "9113MiB")],
+    },
     Example {
         version: "driver 510–580",
         text: "|   3  NVIDIA A100-SXM4-80GB          On  | 00000000:B7:00.0 Off |                    0 |\n| N/A   31C    P0              62W / 400W |  61036MiB / 81920MiB |     97%      Default |",
@@ -117,7 +175,14 @@ mod tests {
 
     #[test]
     fn other_tables_are_no_device() {
-        for text in ["| 12MiB / 40MiB done |", "downloaded 12MiB / 40MiB", "| a | 0000 |", "|   1  x"] {
+        for text in [
+            "| 12MiB / 40MiB done |",
+            "downloaded 12MiB / 40MiB",
+            "| a | 0000 |",
+            "|   1  x",
+            "| 1 x C 12MiB |",
+            "| a 1 C x 12MiB |",
+        ] {
             assert!(testing::parse(&NvidiaSmi, text).is_empty(), "{text}");
         }
     }

@@ -26,7 +26,12 @@ pub(super) fn check(
     let unless = unless.chain(frameworks.iter().map(|known| ("rules/frameworks.toml", &known.name, &known.unless)));
     let companions = frameworks.iter().flat_map(|framework| &framework.companion);
     let when = companions.map(|row| ("rules/frameworks.toml", &row.name, &row.when));
-    let conditions_of = unless.filter_map(|(file, name, unless)| Some((file, name, unless.as_ref()?))).chain(when);
+    let by_hand = knowledge
+        .levers
+        .iter()
+        .filter_map(|lever| Some(("rules/levers.toml", &lever.name, &lever.by_hand.as_ref()?.when)));
+    let conditions_of = unless.filter_map(|(file, name, unless)| Some((file, name, unless.as_ref()?)));
+    let conditions_of = conditions_of.chain(when).chain(by_hand);
     for (file, name, condition) in conditions_of {
         for (problem, advice) in conditions.faults(condition, Kind::ALL) {
             error(file, format!("{name}: {problem}"), &advice);
