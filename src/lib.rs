@@ -369,7 +369,7 @@ struct Surroundings<'r> {
 }
 
 fn examine(
-    found: FoundIncident,
+    mut found: FoundIncident,
     read: Surroundings<'_>,
     launch: &JobConfig<'_>,
     knowledge: &Knowledge,
@@ -381,6 +381,7 @@ fn examine(
         facts.say(name, value.clone());
     }
     launch.configure(&mut facts);
+    launch::state_limit(&mut found.incident, &mut facts);
     launch.infer(&mut facts);
     facts::explain_request(&mut facts, &found.incident, &knowledge.models);
     let predicted = launch.predict(&facts);

@@ -118,7 +118,7 @@ pub fn diagnose<'k>(
                 rule: found.rule.id.clone(),
                 confidence: found.confidence,
                 title: found.rule.title.in_language(language).to_owned(),
-                why: why(found, ranked.get(place + 1).filter(|_| place == 0), facts, language),
+                why: why(found, ranked.get(place + 1).filter(|_| place == 0), incident, facts, language),
                 evidence: evidence(
                     found,
                     facts,
@@ -161,9 +161,19 @@ pub fn capture(
     hints
 }
 
-/// The evidence for a cause, then the evidence against the next one.
-fn why(found: &Ranked<'_>, next: Option<&Ranked<'_>>, facts: &Facts, language: Language) -> String {
-    let said = |row: &EvidenceRow| facts.fill(row.why.in_language(language), language);
+/// The evidence for a cause, then the evidence against the next one. A phase that is no more than possible is not named.
+fn why(
+    found: &Ranked<'_>,
+    next: Option<&Ranked<'_>>,
+    incident: &Incident,
+    facts: &Facts,
+    language: Language,
+) -> String {
+    let said = |row: &EvidenceRow| {
+        let words = row.why.in_language(language);
+        let is_told = incident.phase.is_likely() || !words.contains("{phase}");
+        is_told.then(|| facts.fill(words, language)).flatten()
+    };
     let mut sentences: Vec<String> = found.speaking().filter_map(said).collect();
     if sentences.is_empty() {
         sentences.push(found.rule.explanation.in_language(language).to_owned());

@@ -15,10 +15,15 @@ pub(super) fn of(case: &Case, kind: Kind, events: &[&Event], victims: &[Victim])
     let mut figures: Vec<Figure> = Vec::new();
     let own = events.iter().flat_map(|event| &event.figures);
     let before = events.first().map(|root| &root.context.memory).filter(|memory| !memory.is_empty());
-    // The kernel's messages stand in another log, so the job's last figures count.
-    let last = case.endings.iter().map(|(_, ending)| &ending.memory).filter(|_| before.is_none() && kind.is_host());
+    // The kernel's messages stand in another log, so the job's last figures count; those of a cgroup do wherever they stand.
+    let is_of_limit =
+        |figure: &&Figure| before.is_none() || matches!(figure.name, FigureName::MemcgUsage | FigureName::MemcgLimit);
+    let endings = case.endings.iter().filter(|_| kind.is_host());
+    let last = endings.flat_map(|(_, ending)| ending.memory.iter()).filter(is_of_limit);
     let behind = events.first().filter(|_| before.is_none()).into_iter().flat_map(|root| behind(case, root));
-    let series = before.into_iter().chain(last).flat_map(|memory| memory.iter()).chain(behind);
+    let newest = |figure| events.first().and_then(|root| open_at(case, root, figure)).unwrap_or(figure);
+    let before = before.into_iter().flat_map(|memory| memory.iter()).map(newest);
+    let series = before.chain(last).chain(behind);
     let sizes = case
         .events
         .iter()
@@ -44,6 +49,23 @@ pub(super) fn of(case: &Case, kind: Kind, events: &[&Event], victims: &[Victim])
         figures.extend(case.events.iter().find_map(|event| own_number(event, &is_victim)));
     }
     figures
+}
+
+/// The host's figure of the same name that was printed later than `figure` and still before `root`: a print of several lines was not over
+/// when the failure began.
+fn open_at<'c>(case: &'c Case, root: &Event, figure: &Figure) -> Option<&'c Figure> {
+    let is_of_host = matches!(figure.name, FigureName::HostUsed | FigureName::HostPercent);
+    let at = &root.at.location;
+    let is_later = |other: &&Figure| {
+        let (own, line) = (&figure.source, other.source.line);
+        is_of_host
+            && other.name == figure.name
+            && other.source.path == at.path
+            && own.path == at.path
+            && line > own.line
+            && line < at.line
+    };
+    case.endings.iter().flat_map(|(_, ending)| ending.memory.iter()).find(is_later)
 }
 
 /// The pid that a process states about itself, if it is a victim's.

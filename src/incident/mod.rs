@@ -9,6 +9,7 @@ mod fingerprint;
 mod grid;
 mod index;
 mod job;
+mod launched;
 mod log_path;
 mod named_rank;
 mod other_failure;
@@ -174,6 +175,7 @@ impl Case {
             }
         }
         watched::join(&mut case.events, &case.endings);
+        launched::forget_tasks(&mut case.events);
         case.index = Index::of(&case.events, &case.endings);
         case
     }

@@ -91,8 +91,19 @@ fn comparable(case: &Case) -> Option<impl Fn(usize) -> f64 + '_> {
     one_clock.then_some(|index: usize| case.events[index].time.map_or(0.0, |time| time.seconds))
 }
 
-/// "CUDA error: out of memory" from a call that allocates page-locked memory is a shortage of host memory.
+/// The producer of systemd's notes about units, which do not say whose limit was hit.
+const SYSTEMD: &str = "systemd";
+
+/// "CUDA error: out of memory" from a call that allocates page-locked memory is a shortage of host memory. A kill that systemd counted
+/// is the one of which the kernel says whose limit was hit.
 fn true_kind(case: &Case, event: &Event, said: Kind, knowledge: &Knowledge) -> Kind {
+    let is_of_limit = |other: &Event| {
+        let is_limit = matches!(&other.what, What::Shortage(shortage) if shortage.kind == Kind::HostOomCgroup);
+        is_limit && other.producer == super::KERNEL && other.at.location.path == event.at.location.path
+    };
+    if event.producer == SYSTEMD && said == Kind::HostOomKernel && case.events.iter().any(is_of_limit) {
+        return Kind::HostOomCgroup;
+    }
     let sizeless = event.figures.is_empty();
     let pins = || {
         case.stack_of(event).is_some_and(|(_, frames)| {

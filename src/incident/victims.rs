@@ -18,6 +18,9 @@ const MOST_CONSUMERS: usize = 16;
 /// Most victims.
 const MOST_VICTIMS: usize = 8192;
 
+/// Name of the fact which unit of systemd something was killed in.
+const UNIT_NAME: &str = "systemd.unit";
+
 /// The first victim and all victims, each with everything that messages say about it. For a shortage of host memory a missing role is taken
 /// from the consumers.
 pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim, Vec<Victim>) {
@@ -29,7 +32,8 @@ pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim,
     // Whoever knows a process tells more than who knows its container.
     let knows_process = events().any(|event| event.processes().iter().any(|victim| victim.pid.is_some()));
     for event in events() {
-        if knows_process && event.facts.iter().any(|fact| fact.key == CONTAINER_NAME) {
+        let is_whole = event.facts.iter().any(|fact| [CONTAINER_NAME, UNIT_NAME].contains(&fact.key));
+        if knows_process && is_whole {
             continue;
         }
         let stack = case.stack_of(event).map(|(stack, _)| stack.origin.process());
@@ -69,9 +73,10 @@ pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim,
         index = VictimIndex::default();
         index.add(killed);
     }
+    let hosts: HashSet<&str> = case.events.iter().filter_map(|event| event.origin.host.as_deref()).collect();
     for event in &case.events {
         if let What::Notice = event.what {
-            index.learn(event);
+            index.learn(event, hosts.len() < 2);
         }
     }
     let mut victims = index.victims;
@@ -292,10 +297,11 @@ impl VictimIndex {
         }
     }
 
-    /// A notice of a launcher or of the process itself tells the rank of a pid.
-    fn learn(&mut self, event: &Event) {
+    /// A notice of a launcher or of the process itself tells the rank of a pid. A launcher counts the ranks of its node, so on one of several
+    /// nodes it does not know them.
+    fn learn(&mut self, event: &Event, is_one_node: bool) {
         let own = || event.origin.pid.zip(event.number(RANK_IN_USE));
-        if let Some((pid, rank)) = launched(event).or_else(own) {
+        if let Some((pid, rank)) = launched(event).filter(|_| is_one_node).or_else(own) {
             for at in self.by_pid.get(&pid).into_iter().flatten() {
                 let victim = &mut self.victims[*at];
                 victim.rank = victim.rank.or(Some(rank));

@@ -160,9 +160,13 @@ impl SettingIndex {
         best.map(|(_, entry)| entry)
     }
 
-    /// How many keys of each framework stand in a configuration file, since such a file names no program. Keys that are
+    /// The knobs of each framework that stand in a configuration file, since such a file names no program. Keys that are
     /// a single plain word do not count: any framework may use them.
-    pub fn frameworks_with_keys(&self, documents: &[Document], knobs: &[Knob]) -> HashMap<Arc<str>, usize> {
+    pub fn frameworks_with_keys<'k>(
+        &self,
+        documents: &[Document],
+        knobs: &'k [Knob],
+    ) -> HashMap<Arc<str>, Vec<&'k Knob>> {
         // Any program may keep `gradient_accumulation_steps` in JSON.
         let is_shared = |knob: &Knob| {
             let others = || knobs.iter().filter(|other| other.framework != knob.framework);
@@ -180,8 +184,8 @@ impl SettingIndex {
                 |setting: Setting<'_>| setting.document.format() == format && setting.entry.kind == EntryKind::Setting;
             is_telling && self.setting(documents, knob).is_some_and(is_key) && !is_shared(knob)
         };
-        let mut keys = HashMap::new();
-        knobs.iter().filter(is_keyed).for_each(|knob| *keys.entry(knob.framework.clone()).or_default() += 1);
+        let mut keys: HashMap<Arc<str>, Vec<&Knob>> = HashMap::new();
+        knobs.iter().filter(is_keyed).for_each(|knob| keys.entry(knob.framework.clone()).or_default().push(knob));
         keys
     }
 }

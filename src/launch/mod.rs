@@ -13,21 +13,21 @@ mod part;
 mod prediction;
 mod shape;
 
-use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::cell::{LazyCell, OnceCell};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::config::{Document, Entry, EntryKind, Format, Value};
 use crate::facts::Facts;
-use crate::knowledge::{CodeWords, Framework, Knob, Knowledge, Target, newest_version_with};
+use crate::knowledge::{CodeWords, Framework, Knob, Knowledge, Target, newest_version_with, plain_name};
 use crate::model::Job;
 use facts::StatedFact;
 pub(crate) use facts::amount;
 pub use index::Setting;
 use index::SettingIndex;
 pub(crate) use index::without_file;
-pub use layout::state_capacity;
-pub(crate) use layout::{device_memory, host_memory, host_used, rolls_out, serves};
+pub(crate) use layout::{device_memory, device_wanted, host_memory, host_used, rolls_out, serves};
+pub use layout::{state_capacity, state_limit};
 pub use part::{Failed, of_job};
 pub use prediction::{Comparison, Contradiction, MemoryChange, Prediction};
 pub(crate) use shape::name as described_name;
@@ -79,8 +79,19 @@ impl<'k> JobConfig<'k> {
                 said.name != framework.name && !said.carries_others && !framework.uses.contains(&said.name)
             })
         };
-        let is_keyed =
-            |framework: &Framework| keyed.get(&framework.name).is_some_and(|keys| *keys > 1 || !is_denied(framework));
+        // Nor do keys that the framework of the logs has, too: `gradient_checkpointing` is a word of many.
+        let said_names: LazyCell<HashSet<String>, _> = LazyCell::new(|| {
+            let stack = knowledge.stack(said.map(|said| &*said.name));
+            let of_said = knowledge.knobs.iter().filter(|knob| stack.contains(&&*knob.framework));
+            of_said.flat_map(Knob::names).map(plain_name).collect()
+        });
+        let is_shared = |knob: &&Knob| knob.names().any(|name| said_names.contains(&plain_name(name)));
+        let is_keyed = |framework: &Framework| {
+            keyed.get(&framework.name).is_some_and(|keys| match is_denied(framework) {
+                true => keys.iter().filter(|knob| !is_shared(knob)).count() > 1,
+                false => !keys.is_empty(),
+            })
+        };
         let configures = |framework: &&Framework| {
             is_keyed(framework)
                 || documents.iter().any(|document| is_launched(framework, document) || has_keys(framework, document))

@@ -125,6 +125,12 @@ impl Default for PhaseFinding {
 }
 
 impl PhaseFinding {
+    /// Whether it is likely enough to be named in a sentence.
+    pub fn is_likely(&self) -> bool {
+        const LIKELY: f64 = 0.5;
+        self.name != Phase::Unknown && self.confidence >= LIKELY
+    }
+
     /// The first of `ranked`, which is sorted with the likeliest first, with the others as alternatives and without evidence.
     pub fn ranked(ranked: &[(Phase, f64)]) -> PhaseFinding {
         let Some(((name, confidence), others)) = ranked.split_first() else { return PhaseFinding::default() };

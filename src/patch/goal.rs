@@ -167,7 +167,14 @@ fn is_whole(knob: &Knob) -> bool {
 
 /// The memory in use when it ran out, a lower limit of the need.
 fn reached(facts: &Facts) -> Option<Bytes> {
-    let held = ["consumers.sum", "figures.memcg_limit"].into_iter().filter_map(|name| facts.number(name));
+    // A machine that ran out needs more than it has.
+    let is_machine = match facts.text("kind") {
+        Some("host_oom_kernel") => true,
+        Some("host_oom_userspace") => facts.get("figures.memcg_limit").is_none(),
+        _ => false,
+    };
+    let whole = facts.number("figures.node_total").filter(|_| is_machine);
+    let held = ["consumers.sum", "figures.memcg_limit"].into_iter().filter_map(|name| facts.number(name)).chain(whole);
     let held = held.map(|bytes| Bytes(bytes as i64));
     host_used(facts).into_iter().chain(held).max()
 }

@@ -29,7 +29,9 @@ use crate::facts::{Answer, Evaluator, Facts};
 use crate::knowledge::{
     CauseRule, Condition, Direction, Knob, Knowledge, Language, NotAdvisedRow, PatchRow, To, Turn, plain_name,
 };
-use crate::launch::{JobConfig, MemoryChange, Prediction, device_memory, host_memory, host_used, without_file};
+use crate::launch::{
+    JobConfig, MemoryChange, Prediction, device_memory, device_wanted, host_memory, host_used, without_file,
+};
 use crate::model::{
     Bytes, Edit, Kind, Need, NotAdvised, Partner, Patch, PatchEffect, PatchNeeds, PatchSet, Phase, SERVICE_NAME,
 };
@@ -129,6 +131,9 @@ impl<'a> Workbench<'a> {
             proposed.sort_by_cached_key(|_| place.next().is_none_or(|place: usize| !places.contains(&place)));
             set
         });
+        if set.is_none() {
+            self.lead_with_most(&mut proposed);
+        }
         let patches: Vec<Patch> = proposed.into_iter().map(|proposed| proposed.patch).collect();
         // A set of one is shown as an ordinary patch.
         let set = set.filter(|set| set.knobs.len() > 1);
@@ -452,6 +457,11 @@ impl<'a> Workbench<'a> {
         let Some((before, after)) = self.prediction.zip(after) else { return Default::default() };
         let moved = before.change_to(&after, self.phase);
         let mut needs = if moved == MemoryChange::default() { PatchNeeds::default() } else { after.needs(self.phase) };
+        // What was held and asked for when it failed is a lower limit of what is needed.
+        if let Some((wanted, moved)) = device_wanted(self.facts).zip(moved.device) {
+            let left = Bytes(wanted.0.saturating_add(moved.0));
+            needs.gpu = needs.gpu.map(|need| Need { bytes: need.bytes.max(left), ..need });
+        }
         // Other processes use the host as well, and the size of the failed request is unknown, so the larger of both
         // counts.
         if let Some((used, moved)) = host_used(self.facts).zip(moved.host) {

@@ -29,6 +29,30 @@ impl Workbench<'_> {
         if self.explains() { self.scarce(needs).and_then(fits) } else { None }
     }
 
+    /// If nothing suffices, moves the change that frees by far the most to the front of `proposed`: with one that cannot suffice, such as
+    /// half of a batch, the job would only fail once more.
+    pub(super) fn lead_with_most(&self, proposed: &mut [Proposed<'_>]) {
+        const FAR_MORE: i64 = 2;
+        let freed = |proposed: &Proposed<'_>| {
+            let moved = match self.kind {
+                Kind::GpuOom => proposed.patch.effect.gpu_bytes,
+                _ => proposed.patch.effect.host_bytes,
+            };
+            moved.map_or(0, |moved| moved.0.saturating_neg())
+        };
+        let Some(first) = proposed.first().filter(|first| first.patch.suffices == Some(false) && !first.is_advised)
+        else {
+            return;
+        };
+        let least = freed(first).max(1).saturating_mul(FAR_MORE);
+        let sound = (0..proposed.len()).filter(|place| !self.may_overfill(&proposed[*place].patch.effect));
+        if let Some(most) =
+            sound.max_by_key(|place| freed(&proposed[*place])).filter(|most| freed(&proposed[*most]) >= least)
+        {
+            proposed[..=most].rotate_right(1);
+        }
+    }
+
     /// The first sufficient combination of `proposed`, which are ordered by usefulness, if the first one does not
     /// suffice alone.
     pub(super) fn set(&self, proposed: &[Proposed<'_>]) -> Option<(Vec<usize>, PatchSet)> {

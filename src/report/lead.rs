@@ -7,7 +7,7 @@ use super::selection::{change, proposed, telling};
 use super::wording::{self, Amounts, Labels};
 use crate::diagnosis::UNKNOWN;
 use crate::knowledge::Language;
-use crate::model::{Diagnosis, FigureName, Incident, Kind, Phase, Report};
+use crate::model::{Diagnosis, FigureName, Incident, Kind, Report};
 
 /// The lead of a report.
 pub(super) struct Lead<'a> {
@@ -75,10 +75,8 @@ impl Lead<'_> {
 
 /// `GPU out of memory in the backward pass: rank 3, GPU 3; 2.00 GiB requested, 1.10 GiB of 79.15 GiB free`
 fn what(root: &Incident, language: Language) -> String {
-    /// The least confidence for a phase to be in the headline.
-    const LIKELY: f64 = 0.5;
     let labels = wording::labels(language);
-    let phase = Some(&root.phase).filter(|phase| phase.name != Phase::Unknown && phase.confidence >= LIKELY);
+    let phase = Some(&root.phase).filter(|phase| phase.is_likely());
     let during = phase.map(|phase| wording::during(phase.name, language)).unwrap_or_default();
     let others = root.victims.len().saturating_sub(1);
     let others = if others > 0 { (labels.others)(others) } else { String::new() };

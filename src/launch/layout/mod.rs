@@ -14,7 +14,7 @@ use crate::memory::{
     Attention, Checkpoint, Cluster, Export, IdleOffload, Implementation, Layout, Logits, ModelSize, OffloadDevice,
     Parallel, Recomputation, Resume, Samples, Sharding, WeightsLoad, Width,
 };
-use crate::model::{Bytes, Citation};
+use crate::model::{Bytes, Citation, Figure, FigureName, Incident, Kind};
 
 /// The facts with the prefix `config.`, from which a layout is read.
 #[derive(Clone, Copy)]
@@ -219,6 +219,32 @@ pub(crate) fn device_memory(facts: &Facts) -> Option<Bytes> {
     let stated = ["figures.gpu_total", "gpu.memory"].into_iter().find_map(|name| facts.number(name));
     let named = || ["gpu", "job.gpu"].into_iter().find_map(|name| size_in_name(facts.text(name)?));
     stated.map(|bytes| Bytes(bytes as i64)).or_else(named)
+}
+
+/// What the process held of a device when it failed, and what it asked for.
+pub(crate) fn device_wanted(facts: &Facts) -> Option<Bytes> {
+    let held = facts.number("figures.torch_allocated")?;
+    Some(Bytes((held + facts.number("figures.requested")?) as i64))
+}
+
+/// Adds the limit that the configuration sets, where a limit was hit and no log says which.
+pub fn state_limit(incident: &mut Incident, facts: &mut Facts) {
+    let is_stated = incident.figures.iter().any(|figure| figure.name == FigureName::MemcgLimit);
+    if is_stated || incident.kind != Kind::HostOomCgroup {
+        return;
+    }
+    let Some(limit) = facts.number("config.memory_limit") else { return };
+    let cites = facts.get("config.memory_limit").map(|known| known.cites.clone()).unwrap_or_default();
+    let Some(Citation { location, text, .. }) = cites.first().cloned() else { return };
+    incident.figures.push(Figure {
+        name: FigureName::MemcgLimit,
+        bytes: Some(Bytes(limit as i64)),
+        value: None,
+        text,
+        source: location,
+        derived: None,
+    });
+    facts.cite("figures.memcg_limit", Value::Number(limit), cites);
 }
 
 /// Adds the fact `gpu.capacity`, the memory of a device from whichever source knows it.

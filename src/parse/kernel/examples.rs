@@ -76,7 +76,7 @@ pub(super) const EXAMPLES: &[Example] = &[
             ("victim_pid", "Killed process 7710"),
             ("other", "score 701"),
             ("other", "1011200"),
-            ("other", "8126464 pages RAM"),
+            ("node_total", "8126464 pages RAM"),
             ("oom_score_adj", "0"),
             ("kernel.anon", "active_anon:6120331"),
             ("kernel.slab", "slab_reclaimable:31442"),
@@ -359,7 +359,7 @@ pub(super) const EXAMPLES: &[Example] = &[
             ("victim_pid", "Killed process 8820"),
             ("kernel.trigger", "gnome-shell"),
             ("consumer", "[   8820]  1000  8820 22020096 15300868 143654912        0             0 indexer"),
-            ("other", "16777216 pages RAM"),
+            ("node_total", "16777216 pages RAM"),
         ],
     },
     Example {

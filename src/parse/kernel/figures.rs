@@ -179,7 +179,7 @@ impl<'a> Collector<'a> {
         }
         if let Some((words, pages)) = report.ram {
             let size = Size { text: words, bytes: self.bytes(pages) };
-            self.size(FigureName::Other, Some(size));
+            self.size(FigureName::NodeTotal, Some(size));
             self.amount("kernel.ram", stated(size));
         }
         for (key, labels) in COUNTERS {

@@ -1,0 +1,181 @@
+//! Advice that could not have worked for the job that asked: what it took for a cause, a setting of whom it turned, and what it left out.
+
+use std::error::Error;
+use std::io::Cursor;
+
+use oomdoc::Options;
+use oomdoc::internal::analyze_inputs;
+use oomdoc::internal::source::Input;
+use oomdoc::model::{FigureName, Incident, Kind, Patch, Report};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+/// The report on files with these names and contents.
+fn report(files: &[(&str, &str)]) -> Result<Report, Box<dyn Error>> {
+    let inputs: Result<Vec<Input>, _> =
+        files.iter().map(|(name, text)| Input::new(name, Cursor::new(text.as_bytes().to_vec()))).collect();
+    Ok(analyze_inputs(inputs?, Vec::new(), &Options::default())?)
+}
+
+fn root(report: &Report) -> Result<&Incident, Box<dyn Error>> {
+    Ok(report.incidents.first().ok_or("no incident")?)
+}
+
+/// The first cause.
+fn cause(report: &Report) -> Result<&str, Box<dyn Error>> {
+    Ok(&root(report)?.diagnoses.first().ok_or("no cause")?.cause)
+}
+
+/// The knobs that the first cause turns.
+fn turned(report: &Report) -> Result<Vec<&str>, Box<dyn Error>> {
+    let patches: &[Patch] = &root(report)?.diagnoses.first().ok_or("no cause")?.patches;
+    Ok(patches.iter().map(|patch| &*patch.knob).collect())
+}
+
+/// What PyTorch says of a GPU of 79.10 GiB; `unused` GiB are reserved and unallocated.
+fn oom(requested: &str, unused: &str) -> String {
+    format!(
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {requested}. GPU 0 has a total capacity of 79.10 GiB of which 1.04 GiB is free. Including non-PyTorch memory, this process has 78.05 GiB memory in use. Of the allocated memory 70.11 GiB is allocated by PyTorch, and {unused} GiB is reserved by PyTorch but unallocated.\n"
+    )
+}
+
+#[test]
+fn the_final_model_is_not_saved_from_shards() -> Outcome {
+    let stack = "[rank0]: Traceback (most recent call last):\n[rank0]:   File \"/w/train.py\", line 131, in <module>\n[rank0]:     trainer.save_model(out)\n[rank0]:   File \"/v/site-packages/transformers/trainer.py\", line 3901, in save_model\n[rank0]:     state_dict = self.accelerator.get_state_dict(self.model)\n[rank0]:   File \"/v/site-packages/torch/distributed/fsdp/_state_dict_utils.py\", line 721, in _full_post_state_dict_hook\n[rank0]:   File \"/v/site-packages/torch/distributed/fsdp/_flat_param.py\", line 1421, in _alloc_padded_unsharded_flat_param\n[rank0]:     _alloc_storage(unsharded_flat_param, flat_param._padded_unsharded_size)\n[rank0]: ";
+    let config = "distributed_type: FSDP\nfsdp_config:\n  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  fsdp_offload_params: false\n  fsdp_state_dict_type: FULL_STATE_DICT\nnum_processes: 8\n";
+    let log = format!("{stack}{}", oom("1.95 GiB", "0.91"));
+    let end = report(&[("job.log", &log), ("fsdp.yaml", config)])?;
+    let knobs = turned(&end)?;
+    assert!(!knobs.iter().any(|knob| knob.contains("state_dict_type") || knob.contains("min_num_params")), "{knobs:?}");
+    assert_eq!(knobs[0], "trainer.accelerator.save_state()");
+    // A checkpoint in the middle is written from shards.
+    let inner = "[rank0]:   File \"/v/site-packages/transformers/trainer.py\", line 3340, in _save_checkpoint\n[rank0]:     self.save_model(output_dir, _internal_call=True)\n[rank0]:   File \"/v/site-packages/transformers/trainer.py\", line 3901, in save_model\n";
+    let log =
+        log.replace("[rank0]:   File \"/v/site-packages/transformers/trainer.py\", line 3901, in save_model\n", inner);
+    let middle = report(&[("job.log", &log), ("fsdp.yaml", config)])?;
+    assert_eq!(turned(&middle)?[0], "fsdp_config.fsdp_state_dict_type");
+    Ok(())
+}
+
+#[test]
+fn what_cannot_suffice_does_not_lead() -> Outcome {
+    let log = format!(
+        "INFO:torchtune.utils._logging:Running FullFinetuneRecipeDistributed with resolved config:\n[rank0]: Traceback (most recent call last):\n[rank0]:   File \"/v/site-packages/recipes/full_finetune_distributed.py\", line 861, in train\n[rank0]:     current_loss = self._loss_step(batch)\n[rank0]:   File \"/v/site-packages/torchtune/modules/feed_forward.py\", line 51, in forward\n[rank0]:     h = h * self.w3(x)\n[rank0]: {}",
+        oom("1.75 GiB", "0.21")
+    );
+    let config = "model:\n  _component_: torchtune.models.llama3_1.llama3_1_8b\ntokenizer:\n  max_seq_len: 8192\nbatch_size: 8\ngradient_accumulation_steps: 1\nenable_activation_checkpointing: False\nenable_activation_offloading: False\ndtype: bf16\noptimizer:\n  _component_: torch.optim.AdamW\n";
+    let report = report(&[("job.log", &log), ("8B_full.yaml", config)])?;
+    assert_eq!(turned(&report)?[0], "enable_activation_checkpointing");
+    Ok(())
+}
+
+#[test]
+fn an_engine_that_wakes_its_weights_has_no_cache_yet() -> Outcome {
+    let wake = |tag: &str| {
+        format!(
+            "(WorkerDict pid=9) Traceback (most recent call last):\n(WorkerDict pid=9)   File \"/w/verl/workers/sharding_manager/fsdp_vllm.py\", line 158, in __enter__\n(WorkerDict pid=9)     self.inference_engine.wake_up(tags=[\"{tag}\"])\n(WorkerDict pid=9)   File \"/v/site-packages/vllm/device_allocator/cumem.py\", line 225, in wake_up\n(WorkerDict pid=9)     create_and_map(handle)\n(WorkerDict pid=9) RuntimeError: CUDA Error: out of memory at /workspace/csrc/cumem_allocator.cpp:62\n"
+        )
+    };
+    let script = "python3 -m verl.trainer.main_ppo \\\n actor_rollout_ref.model.path=Qwen/Qwen2.5-32B-Instruct \\\n actor_rollout_ref.actor.fsdp_config.param_offload=False \\\n actor_rollout_ref.actor.fsdp_config.optimizer_offload=False \\\n actor_rollout_ref.rollout.name=vllm \\\n actor_rollout_ref.rollout.gpu_memory_utilization=0.8\n";
+    let share = "actor_rollout_ref.rollout.gpu_memory_utilization";
+    let weights = report(&[("job.log", &wake("weights")), ("run.sh", script)])?;
+    assert!(turned(&weights)?[0].ends_with("_offload") && !turned(&weights)?.contains(&share));
+    let cache = report(&[("job.log", &wake("kv_cache")), ("run.sh", script)])?;
+    assert_eq!(turned(&cache)?[0], share);
+    Ok(())
+}
+
+#[test]
+fn outputs_of_an_evaluation_pile_up_whatever_its_batch() -> Outcome {
+    let log = format!(
+        "Traceback (most recent call last):\n  File \"/v/site-packages/transformers/trainer.py\", line 3096, in _maybe_log_save_evaluate\n    metrics = self._evaluate(trial, ignore_keys_for_eval)\n  File \"/v/site-packages/transformers/trainer.py\", line 4312, in evaluation_loop\n    all_preds.add(logits)\n  File \"/v/site-packages/transformers/trainer_pt_utils.py\", line 100, in torch_pad_and_concatenate\n    return torch.cat((tensor1, tensor2), dim=0)\n{}",
+        oom("31.31 GiB", "0.11")
+    );
+    let report = report(&[("job.log", &log)])?;
+    assert_eq!(cause(&report)?, "gpu_memory_growth");
+    assert!(turned(&report)?[0].contains("eval_accumulation_steps"), "{:?}", turned(&report)?);
+    Ok(())
+}
+
+#[test]
+fn keys_of_many_frameworks_name_none() -> Outcome {
+    let log = format!(
+        "[rank0]: Traceback (most recent call last):\n[rank0]:   File \"/v/site-packages/trl/trainer/grpo_trainer.py\", line 1733, in _compute_loss\n[rank0]:     per_token_logps, entropies = self._get_per_token_logps_and_entropies(\n[rank0]:   File \"/v/site-packages/transformers/models/qwen2/modeling_qwen2.py\", line 463, in forward\n[rank0]:     logits = self.lm_head(hidden_states[:, slice_indices, :])\n[rank0]: {}",
+        oom("9.28 GiB", "0.51")
+    );
+    // Without the model's name, which only TRL's configurations have beside these keys.
+    let config = "bf16: true\nuse_vllm: true\nvllm_mode: colocate\nvllm_gpu_memory_utilization: 0.4\nvllm_enable_sleep_mode: false\nper_device_train_batch_size: 8\ngradient_accumulation_steps: 4\nnum_generations: 8\ngradient_checkpointing: true\n";
+    for config in [config.to_owned(), format!("model_name_or_path: Qwen/Qwen2.5-7B-Instruct\n{config}")] {
+        let report = report(&[("job.log", &log), ("grpo.yaml", &config)])?;
+        assert_eq!(report.job.framework.as_deref(), Some("trl"));
+        let knobs = turned(&report)?;
+        assert!(knobs.iter().any(|knob| knob.contains("vllm_enable_sleep_mode")), "{knobs:?}");
+        assert!(!knobs.iter().any(|knob| knob.contains("cut_cross_entropy")), "{knobs:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn ranks_that_chose_no_gpu_are_no_strangers() -> Outcome {
+    let holders: String = (2001..2005).map(|pid| format!("Process {pid} has 15.61 GiB memory in use. ")).collect();
+    let log = format!(
+        "Traceback (most recent call last):\n  File \"/app/train.py\", line 41, in <module>\n    model = AutoModelForCausalLM.from_pretrained(name).to(\"cuda\")\n  File \"/v/site-packages/torch/nn/modules/module.py\", line 1355, in to\n    return self._apply(convert)\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 224.00 MiB. GPU 0 has a total capacity of 79.10 GiB of which 31.75 MiB is free. {holders}Including non-PyTorch memory, this process has 15.60 GiB memory in use. Of the allocated memory 15.11 GiB is allocated by PyTorch, and 1.11 MiB is reserved by PyTorch but unallocated.\nE0505 12:32:04.121000 210 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: 1) local_rank: 4 (pid: 2005) of binary: /opt/conda/bin/python\n"
+    );
+    let report = report(&[("job.log", &log)])?;
+    assert_eq!(turned(&report)?[0], "torch.cuda.set_device()");
+    Ok(())
+}
+
+#[test]
+fn unused_memory_that_would_have_sufficed_is_named() -> Outcome {
+    let log = format!(
+        "Traceback (most recent call last):\n  File \"/app/train.py\", line 101, in <module>\n    loss.backward()\n{}",
+        oom("1.96 GiB", "6.12")
+    );
+    let report = report(&[("job.log", &log)])?;
+    let all = root(&report)?.diagnoses.iter().take(1).flat_map(|diagnosis| &diagnosis.patches);
+    assert!(all.map(|patch| &*patch.knob).any(|knob| knob.contains("expandable_segments")));
+    Ok(())
+}
+
+#[test]
+fn the_task_of_a_launcher_is_no_rank() -> Outcome {
+    let log = "n2: E0505 12:32:05.121000 510 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: -9) local_rank: 3 (pid: 534) of binary: /opt/conda/bin/python\nslurmstepd-n2: error: Detected 1 oom_kill event in StepId=9912.0. Some of the step tasks have been OOM Killed.\nsrun: error: n2: task 1: Out Of Memory\n";
+    let with_launcher = report(&[("job.log", log)])?;
+    assert_eq!(root(&with_launcher)?.victims.iter().filter_map(|victim| victim.rank).count(), 0);
+    let tasks = report(&[("job.log", &log[log.find("slurmstepd").unwrap_or(0)..])])?;
+    assert_eq!(root(&tasks)?.victim.rank, Some(1));
+    Ok(())
+}
+
+#[test]
+fn the_limit_that_was_hit_stands_in_the_script() -> Outcome {
+    let log = "Loading checkpoint shards:  77%|███████▋  | 23/30 [02:11<00:41,  5.91s/it]\nslurmstepd: error: Detected 3 oom_kill events in StepId=881301.batch. Some of the step tasks have been OOM Killed.\n";
+    let script = "#!/bin/bash\n#SBATCH --mem=256G\ntorchrun --nproc_per_node=4 finetune.py\n";
+    let report = report(&[("job.log", log), ("job.sbatch", script)])?;
+    let limit = root(&report)?.figures.iter().find(|figure| figure.name == FigureName::MemcgLimit);
+    assert_eq!(limit.and_then(|figure| figure.bytes).map(|bytes| bytes.0), Some(256 << 30));
+    assert_eq!(cause(&report)?, "checkpoint_load_duplication");
+    assert!(!turned(&report)?.contains(&"torch.load.mmap"));
+    Ok(())
+}
+
+#[test]
+fn one_kill_that_two_programs_tell_of_is_one() -> Outcome {
+    let log = "Sep 01 10:02:11 gpu01 kernel: Memory cgroup out of memory: Killed process 2211 (vllm) total-vm:94088488kB, anon-rss:33241124kB, file-rss:204800kB, shmem-rss:0kB, UID:998 pgtables:80958kB oom_score_adj:0\nSep 01 10:02:11 gpu01 systemd[1]: vllm.service: A process of this unit has been killed by the OOM killer.\nSep 01 10:02:11 gpu01 systemd[1]: vllm.service: Failed with result 'oom-kill'.\n";
+    let unit = "[Service]\nExecStart=/opt/venv/bin/vllm serve Qwen/Qwen3-32B --tensor-parallel-size 2\nMemoryMax=32G\n";
+    let report = report(&[("journal.log", log), ("vllm.service", unit)])?;
+    assert_eq!((report.incidents.len(), report.verdict), (1, Kind::HostOomCgroup));
+    let patches = root(&report)?.diagnoses.iter().flat_map(|diagnosis| &diagnosis.patches);
+    assert!(patches.map(|patch| &*patch.knob).any(|knob| knob == "MemoryMax"));
+    Ok(())
+}
+
+#[test]
+fn a_node_without_memory_has_hit_no_limit() -> Outcome {
+    let log = "Reason:           Evicted\nMessage:          The node was low on resource: memory. Threshold quantity: 100Mi, available: 81212Ki. Container trainer was using 401221212Ki, request is 64Gi, has larger consumption of memory.\n";
+    let report = report(&[("job.log", log)])?;
+    let knobs = turned(&report)?;
+    assert!(knobs.contains(&"resources.requests.memory") && !knobs.contains(&"resources.limits.memory"), "{knobs:?}");
+    Ok(())
+}
