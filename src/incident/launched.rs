@@ -9,7 +9,7 @@ const LAUNCHERS: [&str; 3] = ["elastic", "deepspeed_launcher", "accelerate"];
 
 /// Forgets the tasks' numbers if a task is a launcher: then they are not ranks.
 pub(super) fn forget_tasks(events: &mut [Event]) {
-    if !events.iter().any(|event| LAUNCHERS.contains(&&*event.producer)) {
+    if !events.iter().any(|event| LAUNCHERS.contains(&event.producer)) {
         return;
     }
     let forget = |victim: &mut Victim| victim.rank = None;

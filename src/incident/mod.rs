@@ -224,7 +224,7 @@ impl Case {
             && is_shortage(event)
             && !of_job().any(|other| is_killed(other) || is_shortage(other))
             && !self.names_process_of_job(event)
-            && (self.index.is_finished() || of_job().any(|other| Index::is_own_failure(other)))
+            && (self.index.is_finished() || of_job().any(Index::is_own_failure))
     }
 
     /// Whether `event` names a process that the job's own logs name as well.
