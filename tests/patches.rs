@@ -34,14 +34,14 @@ fn plain(name: &str) -> String {
 /// What is wrong with `patch` for a file whose text was `before`; none where the patch edits no file.
 fn fault(before: &str, patch: &Patch) -> Outcome<Option<String>> {
     let Some(file) = &patch.file else { return Ok(None) };
-    let after =
-        oomdoc::internal::patch::apply(Format::of(before), file, before, &patch.edits).ok_or("an edit that fails")?;
-    fault_of(before, &after, patch)
+    let after = oomdoc::internal::patch::apply(Format::of_file(file, before), file, before, &patch.edits);
+    let after = after.ok_or_else(|| format!("{} cannot be written into {file}", patch.knob))?;
+    fault_of(file, before, &after, patch)
 }
 
 /// What is wrong with `patch` if it turns `before` into `after`.
-fn fault_of(before: &str, after: &str, patch: &Patch) -> Outcome<Option<String>> {
-    let (old, new) = (Document::read("before", before)?, Document::read("after", after)?);
+fn fault_of(file: &str, before: &str, after: &str, patch: &Patch) -> Outcome<Option<String>> {
+    let (old, new) = (Document::read(file, before)?, Document::read(file, after)?);
     let (was, is) = (settings(&old), settings(&new));
     let keys: std::collections::BTreeSet<_> = was.keys().chain(is.keys()).collect();
     let changed: Vec<_> = keys.into_iter().filter(|key| was.get(*key) != is.get(*key)).collect();
@@ -340,11 +340,11 @@ fn a_fault_is_noticed() -> Outcome<()> {
         }];
         Ok(patch)
     };
-    assert_eq!(fault_of(before, after, &patch("b", 3)?)?, None);
+    assert_eq!(fault_of("a.json", before, after, &patch("b", 3)?)?, None);
     assert_eq!(fault(before, &patch("b", 3)?)?, None);
-    assert!(fault_of(before, after, &patch("a", 3)?)?.is_some());
-    assert!(fault_of(before, after, &patch("b", 4)?)?.is_some());
-    assert!(fault_of(before, "{\"b\": 3}", &patch("b", 3)?)?.is_some());
+    assert!(fault_of("a.json", before, after, &patch("a", 3)?)?.is_some());
+    assert!(fault_of("a.json", before, after, &patch("b", 4)?)?.is_some());
+    assert!(fault_of("a.json", before, "{\"b\": 3}", &patch("b", 3)?)?.is_some());
     Ok(())
 }
 

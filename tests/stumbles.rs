@@ -60,7 +60,7 @@ fn the_batch_is_turned_by_the_option_that_the_job_has() -> Outcome {
         (
             "llmfoundry/models/layers/ffn.py",
             "mpt.yaml",
-            "max_seq_len: 8192\ndevice_train_microbatch_size: 8\n",
+            "max_seq_len: 2048\ndevice_train_microbatch_size: 8\n",
             "device_train_microbatch_size",
         ),
         (

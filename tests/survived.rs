@@ -56,7 +56,7 @@ fn a_process_of_others_that_the_kernel_killed_is_not_the_job() -> Outcome {
     // A job that just stops, that names the process, or whose worker was killed, is the one.
     let stopped = "2025-05-05 12:33:01 rank 0 pid 4411 step 120 loss 1.8\n";
     assert_eq!(report(&[("dmesg.txt", KILL), ("job.log", stopped)])?.verdict, Kind::HostOomCgroup);
-    let named = job.replace("4411", "991");
+    let named = format!("(TaskRunner pid=991) step:120 - actor/loss:0.12\n{KEY_ERROR}");
     assert_eq!(report(&[("dmesg.txt", KILL), ("job.log", &named)])?.verdict, Kind::HostOomCgroup);
     let worker = format!("RuntimeError: DataLoader worker (pid 991) is killed by signal: Killed.\n{KEY_ERROR}");
     assert_eq!(report(&[("dmesg.txt", KILL), ("job.log", &worker)])?.verdict, Kind::HostOomCgroup);

@@ -144,11 +144,6 @@ impl Index {
         others.get(next).copied()
     }
 
-    /// Whether a log says that the whole job is done, and no end or failure follows.
-    pub fn is_finished(&self) -> bool {
-        self.inputs.values().any(|input| input.last_finish.is_some() && input.last_finish > input.last_end)
-    }
-
     /// Whether `event` is a failure that does not come of another process that is gone.
     pub fn is_own_failure(event: &Event) -> bool {
         match &event.what {

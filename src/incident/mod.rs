@@ -214,8 +214,8 @@ impl Case {
             && !self.names_process_of_job(event)
     }
 
-    /// Whether the kernel killed a process of which the job knows nothing: by its own logs none of its processes was killed, and it finished
-    /// or failed of something else.
+    /// Whether the kernel killed a process of which the job knows nothing: by its own logs none of its processes was killed, and it failed of
+    /// something else.
     fn killed_beside(&self, event: &Event) -> bool {
         let of_job = || self.events.iter().filter(|other| other.producer != KERNEL);
         let is_killed = |other: &Event| matches!(&other.what, What::Death(death) if matches!(death.exit, Exit::KILL | Exit::Vanished | Exit::Stopped));
@@ -224,7 +224,7 @@ impl Case {
             && is_shortage(event)
             && !of_job().any(|other| is_killed(other) || is_shortage(other))
             && !self.names_process_of_job(event)
-            && (self.index.is_finished() || of_job().any(Index::is_own_failure))
+            && of_job().any(Index::is_own_failure)
     }
 
     /// Whether `event` names a process that the job's own logs name as well.
@@ -260,12 +260,7 @@ impl Case {
         // A library may print a native stack below Python's, which tells less about the phase.
         let is_native = |stack: &Event| matches!(&stack.what, What::Traceback(stack) if stack.is_native);
         let near = || self.index.stacks_near(here, NEAR).filter_map(stack);
-        // After another step the stack is that of another failure.
-        let is_own = |stack: &Event| {
-            stack.origin.pid == event.origin.pid
-                && stack.origin.rank == event.origin.rank
-                && stack.context.steps <= event.context.steps
-        };
+        let is_own = |stack: &Event| stack.origin.pid == event.origin.pid && stack.origin.rank == event.origin.rank;
         // A message that lost its prefix may belong to a stack that kept its own, if that stack has no exception.
         let may_be_own = |stack: &Event| {
             (event.origin.is_anonymous() || stack.origin.is_anonymous())
