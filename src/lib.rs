@@ -305,9 +305,7 @@ fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> R
         return Ok(told(reading.summaries, job, Vec::new(), snapshots));
     }
     knowledge.complete()?;
-    let printed = reading.take_printed();
-    let files = launch::of_job(reading.files, failed_files(found.first()));
-    let launch = JobConfig::new(knowledge, &job, files, printed).of_part(&failed_part(found.first(), &job));
+    let launch = configuration(&mut reading, knowledge, found.first(), &job);
     let job = launch.complete(job);
     let read = Surroundings { job: &job, inputs: &reading.summaries, snapshots: &snapshots };
     let explain = |found| explain(found, read, &launch, knowledge, options);
@@ -316,9 +314,17 @@ fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> R
     Ok(told(reading.summaries, job, incidents, snapshots))
 }
 
-/// The files of the stack that failed.
-fn failed_files(root: Option<&FoundIncident>) -> impl Iterator<Item = &str> {
-    root.into_iter().flat_map(|root| &root.frames).map(|frame| &*frame.file)
+/// The configuration of the part of `job` that failed.
+fn configuration<'k>(
+    reading: &mut Reading,
+    knowledge: &'k Knowledge,
+    root: Option<&FoundIncident>,
+    job: &Job,
+) -> JobConfig<'k> {
+    let printed = reading.take_printed();
+    let frames = root.into_iter().flat_map(|root| &root.frames).map(|frame| &*frame.file);
+    let files = launch::of_job(std::mem::take(&mut reading.files), frames);
+    JobConfig::new(knowledge, job, files, printed).of_part(&failed_part(root, job))
 }
 
 /// What the logs tell of the part of a configuration that failed.
@@ -400,10 +406,7 @@ pub fn examine_inputs(inputs: Vec<Input<'static>>, options: &Options) -> Result<
     let snapshots = snapshots(&mut reading, &knowledge)?;
     let outcome = incident::build(std::mem::take(&mut reading.reads), &knowledge);
     knowledge.complete()?;
-    let printed = reading.take_printed();
-    let files = launch::of_job(reading.files, failed_files(outcome.found.first()));
-    let launch = JobConfig::new(&knowledge, &outcome.job, files, printed)
-        .of_part(&failed_part(outcome.found.first(), &outcome.job));
+    let launch = configuration(&mut reading, &knowledge, outcome.found.first(), &outcome.job);
     let job = launch.complete(outcome.job);
     let root = outcome.found.into_iter().next();
     let read = Surroundings { job: &job, inputs: &reading.summaries, snapshots: &snapshots };

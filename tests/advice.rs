@@ -1,21 +1,13 @@
 //! Advice that could not have worked for the job that asked: what it took for a cause, a setting of whom it turned, and what it left out.
 
-use std::error::Error;
-use std::io::Cursor;
+mod analyzed;
 
-use oomdoc::Options;
-use oomdoc::internal::analyze_inputs;
-use oomdoc::internal::source::Input;
+use std::error::Error;
+
+use analyzed::report;
 use oomdoc::model::{FigureName, Incident, Kind, Patch, Report};
 
 type Outcome = Result<(), Box<dyn Error>>;
-
-/// The report on files with these names and contents.
-fn report(files: &[(&str, &str)]) -> Result<Report, Box<dyn Error>> {
-    let inputs: Result<Vec<Input>, _> =
-        files.iter().map(|(name, text)| Input::new(name, Cursor::new(text.as_bytes().to_vec()))).collect();
-    Ok(analyze_inputs(inputs?, Vec::new(), &Options::default())?)
-}
 
 fn root(report: &Report) -> Result<&Incident, Box<dyn Error>> {
     Ok(report.incidents.first().ok_or("no incident")?)

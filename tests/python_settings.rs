@@ -1,11 +1,10 @@
 //! Jobs whose settings stand in Python: scripts, configurations in Python, notebooks.
 
-use std::error::Error;
-use std::io::Cursor;
+mod analyzed;
 
-use oomdoc::Options;
-use oomdoc::internal::analyze_inputs;
-use oomdoc::internal::source::Input;
+use std::error::Error;
+
+use analyzed::report;
 use oomdoc::model::{Kind, Phase, Report, Role};
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -31,13 +30,6 @@ args = SFTConfig(
 )
 SFTTrainer(model=model, args=args, peft_config=LoraConfig(r=16)).train()
 "#;
-
-/// The report on files with these names and contents.
-fn report(files: &[(&str, &str)]) -> Result<Report, Box<dyn Error>> {
-    let inputs: Result<Vec<Input>, _> =
-        files.iter().map(|(name, text)| Input::new(name, Cursor::new(text.as_bytes().to_vec()))).collect();
-    Ok(analyze_inputs(inputs?, Vec::new(), &Options::default())?)
-}
 
 /// The lines that the first patch adds and removes.
 fn changed(report: &Report) -> Vec<String> {

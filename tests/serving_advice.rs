@@ -1,21 +1,13 @@
 //! Advice for inference servers: edits with which the server starts, by the numbers that its own log states.
 
-use std::error::Error;
-use std::io::Cursor;
+mod analyzed;
 
-use oomdoc::Options;
-use oomdoc::internal::analyze_inputs;
-use oomdoc::internal::source::Input;
+use std::error::Error;
+
+use analyzed::report;
 use oomdoc::model::{Patch, Report};
 
 type Outcome = Result<(), Box<dyn Error>>;
-
-/// The report on files with these names and contents.
-fn report(files: &[(&str, &str)]) -> Result<Report, Box<dyn Error>> {
-    let inputs: Result<Vec<Input>, _> =
-        files.iter().map(|(name, text)| Input::new(name, Cursor::new(text.as_bytes().to_vec()))).collect();
-    Ok(analyze_inputs(inputs?, Vec::new(), &Options::default())?)
-}
 
 /// The patches of the first cause.
 fn patches(report: &Report) -> Vec<&Patch> {

@@ -1,23 +1,15 @@
 //! What people who tried the program on jobs of their own stumbled over: what it took for a failure, for a cause, or for advice.
 
-use std::error::Error;
-use std::io::Cursor;
+mod analyzed;
 
-use oomdoc::Options;
-use oomdoc::internal::analyze_inputs;
-use oomdoc::internal::source::Input;
+use std::error::Error;
+
+use analyzed::report;
 use oomdoc::model::{Ending, FigureName, Kind, Patch, Report};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
 const OOM: &str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.96 GiB. GPU 1 has a total capacity of 79.11 GiB of which 1.21 GiB is free. Including non-PyTorch memory, this process has 77.90 GiB memory in use. Of the allocated memory 75.10 GiB is allocated by PyTorch, and 1.90 GiB is reserved by PyTorch but unallocated.\n";
-
-/// The report on files with these names and contents.
-fn report(files: &[(&str, &str)]) -> Result<Report, Box<dyn Error>> {
-    let inputs: Result<Vec<Input>, _> =
-        files.iter().map(|(name, text)| Input::new(name, Cursor::new(text.as_bytes().to_vec()))).collect();
-    Ok(analyze_inputs(inputs?, Vec::new(), &Options::default())?)
-}
 
 fn verdict(log: &str) -> Result<Kind, Box<dyn Error>> {
     Ok(report(&[("job.log", log)])?.verdict)

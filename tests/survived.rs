@@ -1,11 +1,10 @@
 //! Jobs that outlived a shortage of memory, or that had nothing to do with one.
 
-use std::error::Error;
-use std::io::Cursor;
+mod analyzed;
 
-use oomdoc::Options;
-use oomdoc::internal::analyze_inputs;
-use oomdoc::internal::source::Input;
+use std::error::Error;
+
+use analyzed::report;
 use oomdoc::model::{Kind, OtherFailureName, Report};
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -13,13 +12,6 @@ type Outcome = Result<(), Box<dyn Error>>;
 const OOM: &str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 79.10 GiB of which 1.11 GiB is free.";
 const KEY_ERROR: &str = "Traceback (most recent call last):\n  File \"/app/train.py\", line 99, in <module>\n    evaluate(model)\n  File \"/app/ev.py\", line 9, in evaluate\n    m = d[\"acc\"]\nKeyError: 'acc'\n";
 const KILL: &str = "[Mon May  5 09:12:03 2025] chrome invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=300\n[Mon May  5 09:12:03 2025] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=docker-99aa.scope,mems_allowed=0-1,oom_memcg=/system.slice/docker-99aa.scope,task_memcg=/system.slice/docker-99aa.scope,task=java,pid=991,uid=0\n[Mon May  5 09:12:03 2025] Memory cgroup out of memory: Killed process 991 (java) total-vm:9088488kB, anon-rss:4241124kB, file-rss:2048kB, shmem-rss:0kB, UID:0 pgtables:10958kB oom_score_adj:300\n";
-
-/// The report on files with these names and contents.
-fn report(files: &[(&str, &str)]) -> Result<Report, Box<dyn Error>> {
-    let inputs: Result<Vec<Input>, _> =
-        files.iter().map(|(name, text)| Input::new(name, Cursor::new(text.as_bytes().to_vec()))).collect();
-    Ok(analyze_inputs(inputs?, Vec::new(), &Options::default())?)
-}
 
 fn failure(report: &Report) -> Option<OtherFailureName> {
     report.other_failure.as_ref().map(|failure| failure.name)

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::config::{Document, Entry, EntryKind, Format, shell_word};
 use crate::hexadecimal::hexadecimal;
-use crate::knowledge::{Inputs, Knob, is_among};
+use crate::knowledge::{Endings, Inputs, Knob, is_among};
 use crate::launch::without_file;
 
 /// At most this many files, of at most this many bytes, are taken for configurations.
@@ -115,7 +115,7 @@ fn is_knob(entry: &Entry, knobs: &[Knob]) -> bool {
 fn names(text: &str) -> Vec<String> {
     let ends = &Inputs::shipped().ending;
     let is_one = |word: &&str| {
-        let end = word.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase()).unwrap_or_default();
+        let end = Endings::of(word);
         let known = [&ends.script, &ends.code, &ends.settings, &ends.nothing_but_settings];
         end == "json" || known.into_iter().any(|ends| is_among(ends, &end))
     };

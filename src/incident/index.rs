@@ -2,7 +2,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::model::{Event, Exit, LineContext, LineNumber, Location, OtherFailureName, What};
-use crate::parse::is_own_exception;
 
 /// Those who kill what does not end in time once they have stopped it.
 const STOPPERS: [&str; 2] = ["slurm", "platform"];
@@ -144,17 +143,6 @@ impl Index {
         others.get(next).copied()
     }
 
-    /// Whether `event` is a failure that does not come of another process that is gone.
-    pub fn is_own_failure(event: &Event) -> bool {
-        match &event.what {
-            What::Failure(failure) => !failure.follows,
-            What::Traceback(stack) => {
-                stack.exception.as_ref().is_some_and(|exception| is_own_exception(&exception.text))
-            }
-            _ => false,
-        }
-    }
-
     /// The events that say that the whole job is done, as indices.
     pub fn finishes(&self) -> &[usize] {
         &self.finishes
@@ -193,7 +181,8 @@ impl Index {
     }
 }
 
-fn is_shortage(event: &Event) -> bool {
+/// Whether `event` reports that memory ran short.
+pub(super) fn is_shortage(event: &Event) -> bool {
     matches!(event.what, What::Shortage(_))
 }
 

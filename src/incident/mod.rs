@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 pub use fingerprint::fingerprint;
 pub use grid::Grid;
-use index::Index;
+use index::{Index, is_shortage};
 pub(crate) use job::framework;
 pub(crate) use log_path::node_and_path;
 pub use phase::{PhaseSign, Route, phase_of};
@@ -42,7 +42,7 @@ use crate::model::{
     Citation, Clock, End, Event, Exit, Fact, FactValue, Fingerprint, Frame, Incident, Job, Kind, LineContext,
     LineNumber, Memory, OtherFailure, Phase, PhaseFinding, Role, Seen, Stamps, TimelinePoint, Timestamp, Victim, What,
 };
-use crate::parse::Findings;
+use crate::parse::{Findings, is_own_exception};
 
 /// One input and what was found in it.
 #[derive(Serialize, Deserialize)]
@@ -218,13 +218,13 @@ impl Case {
     /// something else.
     fn killed_beside(&self, event: &Event) -> bool {
         let of_job = || self.events.iter().filter(|other| other.producer != KERNEL);
-        let is_killed = |other: &Event| matches!(&other.what, What::Death(death) if matches!(death.exit, Exit::KILL | Exit::Vanished | Exit::Stopped));
-        let is_shortage = |other: &Event| matches!(other.what, What::Shortage(_));
+        let is_killed =
+            |other: &Event| root::death(other).is_some_and(|death| root::is_kill(death) || death.exit == Exit::Stopped);
         event.producer == KERNEL
             && is_shortage(event)
             && !of_job().any(|other| is_killed(other) || is_shortage(other))
             && !self.names_process_of_job(event)
-            && of_job().any(Index::is_own_failure)
+            && of_job().any(is_own_failure)
     }
 
     /// Whether `event` names a process that the job's own logs name as well.
@@ -279,6 +279,15 @@ impl Case {
         let stacks = events.iter().filter_map(|event| self.stack_of(event)).map(|(_, frames)| Cow::Borrowed(frames));
         let lines = events.iter().filter_map(|event| source_line_above(event)).map(|frame| Cow::Owned(vec![frame]));
         stacks.chain(lines)
+    }
+}
+
+/// Whether `event` is a failure that does not come of another process that is gone.
+fn is_own_failure(event: &Event) -> bool {
+    match &event.what {
+        What::Failure(failure) => !failure.follows,
+        What::Traceback(stack) => stack.exception.as_ref().is_some_and(|exception| is_own_exception(&exception.text)),
+        _ => false,
     }
 }
 

@@ -240,13 +240,13 @@ fn numbered(victim: &Victim) -> Option<u32> {
     victim.role.as_deref()?.rsplit_once('-')?.1.parse().ok()
 }
 
-fn death(event: &Event) -> Option<&Death> {
+pub(super) fn death(event: &Event) -> Option<&Death> {
     match &event.what {
         What::Death(death) => Some(death),
         _ => None,
     }
 }
 
-fn is_kill(death: &Death) -> bool {
+pub(super) fn is_kill(death: &Death) -> bool {
     matches!(death.exit, Exit::KILL | Exit::Vanished)
 }

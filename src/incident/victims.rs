@@ -359,23 +359,17 @@ pub(super) fn consumers(case: &Case, events: &[&Event]) -> Vec<Consumer> {
 
 /// The processes that nvidia-smi shows on the device that ran out; on an unknown one, if it shows processes of one device only.
 fn shown_by_nvidia_smi(case: &Case, events: &[&Event]) -> Vec<Consumer> {
-    let number = |event: &Event, key| {
-        event.facts.iter().find(|fact| fact.key == key).and_then(|fact| match fact.value {
-            FactValue::Number(number) => Some(number),
-            FactValue::Text(_) => None,
-        })
-    };
-    let rows: Vec<(f64, &Event)> =
-        case.events.iter().filter_map(|event| Some((number(event, SMI_DEVICE)?, event))).collect();
+    let rows: Vec<(u32, &Event)> =
+        case.events.iter().filter_map(|event| Some((event.number(SMI_DEVICE)?, event))).collect();
     let said = events.iter().flat_map(|event| event.processes()).find_map(|victim| victim.device);
-    let device = said.map(f64::from).or_else(|| {
+    let device = said.or_else(|| {
         let first = rows.first()?.0;
         rows.iter().all(|(device, _)| *device == first).then_some(first)
     });
     // Of a table that was printed more than once, the last row of each process counts.
     let mut seen = HashSet::new();
     let of_device = rows.into_iter().rev().filter(|(own, _)| Some(*own) == device);
-    let of_device = of_device.filter(|(_, event)| seen.insert(number(event, SMI_PID).map(|pid| pid as u32)));
+    let of_device = of_device.filter(|(_, event)| seen.insert(event.number(SMI_PID)));
     let consumers = of_device.filter_map(|(_, event)| {
         let role = event.facts.iter().find(|fact| fact.key == SMI_COMMAND);
         let role = role.and_then(|fact| match &fact.value {
@@ -383,9 +377,9 @@ fn shown_by_nvidia_smi(case: &Case, events: &[&Event]) -> Vec<Consumer> {
             FactValue::Number(_) => None,
         });
         let held = event.facts.iter().find(|fact| fact.key == SMI_HELD)?;
+        let FactValue::Number(bytes) = held.value else { return None };
         let (source, text) = (held.at.location.clone(), held.at.text.clone());
-        let bytes = Bytes(number(event, SMI_HELD)? as i64);
-        Some(Consumer { pid: number(event, SMI_PID).map(|pid| pid as u32), role, bytes, source, text })
+        Some(Consumer { pid: event.number(SMI_PID), role, bytes: Bytes(bytes as i64), source, text })
     });
     consumers.collect()
 }

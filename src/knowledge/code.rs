@@ -59,10 +59,7 @@ impl CodeWords {
 
     /// What is known of calls of `name`, `AutoModel.from_pretrained`.
     pub fn call(&self, name: &str) -> Option<&CodeCall> {
-        let is_end = |end: &String| {
-            name.strip_suffix(end.as_str()).is_some_and(|above| above.is_empty() || above.ends_with('.'))
-        };
-        self.call.iter().find(|call| call.names.iter().any(is_end))
+        self.call.iter().find(|call| call.names.iter().any(|end| ends_in(name, end)))
     }
 
     /// Whether a function declares options of the program.
@@ -74,4 +71,9 @@ impl CodeWords {
     pub fn is_of_evaluation(&self, name: &str) -> bool {
         name.split(['_', '.']).any(|part| is_among(&self.evaluates, &part.to_ascii_lowercase()))
     }
+}
+
+/// Whether the last steps of `name`, `torch.utils.data.DataLoader`, are `end`.
+pub fn ends_in(name: &str, end: &str) -> bool {
+    name.strip_suffix(end).is_some_and(|above| above.is_empty() || above.ends_with('.'))
 }

@@ -33,17 +33,17 @@ pub fn of_job<'f>(mut files: Vec<Document>, frames: impl Iterator<Item = &'f str
         files.iter().flat_map(Document::commands).flat_map(|command| command.target.iter().chain(&command.operands));
     let mut named: HashSet<String> = started.filter_map(|path| name(path)).map(str::to_owned).collect();
     named.extend(frames.filter_map(name).map(str::to_owned));
-    let is_named = |document: &Document| name(document.path()).is_some_and(|name| named.contains(name));
-    let codes = || files.iter().filter(|document| is_code(document));
-    let with_options = |document: &&Document| !document.commands().is_empty();
-    let kept: HashSet<Arc<str>> = if codes().any(is_named) {
-        codes().filter(|document| is_named(document)).map(|document| document.path().clone()).collect()
-    } else if codes().count() == 1 {
-        codes().map(|document| document.path().clone()).collect()
-    } else {
-        let mut own = codes().filter(with_options);
-        own.next().filter(|_| own.next().is_none()).map(|document| document.path().clone()).into_iter().collect()
+    let is_named = |document: &&Document| name(document.path()).is_some_and(|name| named.contains(name));
+    let codes: Vec<&Document> = files.iter().filter(|document| is_code(document)).collect();
+    let of_stack: Vec<&Document> = codes.iter().copied().filter(is_named).collect();
+    let with_options: Vec<&Document> =
+        codes.iter().copied().filter(|document| !document.commands().is_empty()).collect();
+    let counts = match (of_stack.as_slice(), codes.as_slice(), with_options.as_slice()) {
+        ([], [_], _) => codes,
+        ([], _, [_]) => with_options,
+        _ => of_stack,
     };
+    let kept: HashSet<Arc<str>> = counts.into_iter().map(|document| document.path().clone()).collect();
     files.retain(|document| !is_code(document) || kept.contains(document.path()));
     let given = files.iter().filter(|document| document.format() == Format::Shell).flat_map(Document::entries);
     let given: HashSet<String> =

@@ -157,8 +157,13 @@ struct Part {
 impl Part {
     /// Whether it states anything, as a log does.
     fn tells(&self) -> bool {
-        self.read.as_ref().is_some_and(|read| !read.findings.events.is_empty())
+        self.read.as_ref().is_some_and(tells)
     }
+}
+
+/// Whether a log that was read states anything.
+fn tells(read: &InputFindings) -> bool {
+    !read.findings.events.is_empty()
 }
 
 /// Puts the parts together in order, although they arrive in any order.
@@ -306,9 +311,7 @@ impl Reader<'_> {
             summary.warning = Some("reading was interrupted; what came before was analysed".to_owned());
         }
         Totals { bytes: summary.bytes, lines: summary.lines } = scanner.finish(&mut extractor);
-        let findings = extractor.finish();
-        summary.producers = findings.producers.iter().map(|producer| (*producer).to_owned()).collect();
-        part.read = Some(InputFindings { path: summary.path.clone(), role: summary.role, findings });
+        part.read = Some(findings(extractor, summary.role, summary));
         part.beginning = beginning;
     }
 
@@ -325,9 +328,7 @@ impl Reader<'_> {
             summary.lines += 1;
         }
         summary.bytes = bytes.len() as u64;
-        let findings = extractor.finish();
-        summary.producers = findings.producers.iter().map(|producer| (*producer).to_owned()).collect();
-        part.read = Some(InputFindings { path: summary.path.clone(), role: summary.role, findings });
+        part.read = Some(findings(extractor, summary.role, summary));
     }
 
     fn snapshot(&self, input: Input<'_>, part: &mut Part) {
@@ -346,23 +347,20 @@ impl Reader<'_> {
 
     /// Code counts for its settings, a notebook for what its cells printed as well.
     fn code(&self, document: Document, part: &mut Part) {
-        let Part { summary, .. } = part;
-        let mut extractor = Extractor::new(summary.path.clone(), self.grammars);
         let printed = document.printed();
-        for (number, line) in &printed {
-            extractor.line(RawLine { bytes: line.as_bytes(), number: *number, column: 0, is_open: false });
+        if !printed.is_empty() {
+            let Part { summary, .. } = part;
+            let mut extractor = Extractor::new(summary.path.clone(), self.grammars);
+            for (number, line) in &printed {
+                extractor.line(RawLine { bytes: line.as_bytes(), number: *number, column: 0, is_open: false });
+            }
+            summary.lines = printed.len() as u64;
+            part.read = Some(findings(extractor, Role::Log, summary)).filter(tells);
         }
-        summary.lines = printed.len() as u64;
-        let findings = extractor.finish();
-        summary.producers = findings.producers.iter().map(|producer| (*producer).to_owned()).collect();
-        part.read = Some(InputFindings { path: summary.path.clone(), role: Role::Log, findings });
         match document.entries().is_empty() {
             true if part.tells() => part.summary.role = Role::Log,
             true => (part.summary.role, part.summary.warning) = (Role::Other, Some("code without settings".to_owned())),
             false => part.file = Some(document),
-        }
-        if !part.tells() {
-            part.read = None;
         }
     }
 
@@ -412,6 +410,13 @@ impl Reader<'_> {
             }
         }
     }
+}
+
+/// What `extractor` found in the input of `summary`, which then names the producers as well.
+fn findings(extractor: Extractor<'_>, role: Role, summary: &mut InputSummary) -> InputFindings {
+    let findings = extractor.finish();
+    summary.producers = findings.producers.iter().map(|producer| (*producer).to_owned()).collect();
+    InputFindings { path: summary.path.clone(), role, findings }
 }
 
 fn cut_short(error: &io::Error) -> String {

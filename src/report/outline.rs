@@ -2,7 +2,7 @@
 
 use super::details::{consumers_by_role, describe_job};
 use super::lead::Lead;
-use super::phrases::subject;
+use super::phrases::{others, subject};
 use super::ranks;
 use super::selection::{self, numbered, proposed, telling};
 use super::snapshot;
@@ -134,8 +134,6 @@ impl<'a> Outline<'a> {
     pub fn of(report: &'a Report, language: Language, limits: &Limits) -> Outline<'a> {
         let labels = wording::labels(language);
         let mut outline = Outline { lead: Lead::of(report, language), sections: Vec::new(), is_cut: false };
-        let others = if subject(report).is_some() { report.incidents.get(1..) } else { report.incidents.get(..) };
-        let others = others.unwrap_or_default();
         match (subject(report), &report.other_failure) {
             (Some(root), _) => {
                 outline.changes(root, language);
@@ -164,7 +162,7 @@ impl<'a> Outline<'a> {
                 outline.ranks(report, language, limits);
             }
         }
-        outline.list(Topic::Also, labels.also, others.iter().map(Item::Follower), limits.followers, labels);
+        outline.list(Topic::Also, labels.also, others(report).iter().map(Item::Follower), limits.followers, labels);
         outline.inputs(report, labels, limits);
         outline
     }

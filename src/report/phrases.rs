@@ -10,6 +10,12 @@ pub(super) fn subject(report: &Report) -> Option<&Incident> {
     report.incidents.first().filter(|root| !root.recovered || report.other_failure.is_none())
 }
 
+/// The incidents that the report is not about.
+pub(super) fn others(report: &Report) -> &[Incident] {
+    let about = usize::from(subject(report).is_some());
+    report.incidents.get(about..).unwrap_or_default()
+}
+
 /// The verdict as a title.
 pub(super) fn title(report: &Report, language: Language) -> String {
     let labels = wording::labels(language);

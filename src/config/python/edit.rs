@@ -5,6 +5,7 @@ use super::super::edit::{Edit, indentation, line_end, line_start, newline};
 use super::super::entry::Entry;
 use super::super::value::{number, number_like, plain};
 use super::{Call, Code, notebook};
+use crate::knowledge::ends_in;
 
 /// The edits that give the setting `key` the value: in place of the old one, which `before` describes, else as another argument of the
 /// only call that it can belong to. `None` if there is no such call.
@@ -16,9 +17,8 @@ pub(in super::super) fn set(
     value: &Value,
 ) -> Option<Vec<Edit>> {
     let Some(places) = &code.notebook else { return in_code(text, code, before, key, value) };
-    let before = before.map(|entry| Some(Entry { span: places.within(&entry.span)?, ..entry.clone() }));
     let before = match before {
-        Some(entry) => Some(entry?),
+        Some(entry) => Some(Entry { span: places.within(&entry.span)?, ..entry.clone() }),
         None => None,
     };
     let edits = in_code(places.code(), code, before.as_ref(), key, value)?;
@@ -52,10 +52,7 @@ fn added(text: &str, code: &Code, key: &str, value: &Value) -> Option<Vec<Edit>>
     if !is_name(&argument) || argument.starts_with("no_") {
         return None;
     }
-    let is_called = |call: &&Call| {
-        let above = call.name.strip_suffix(function);
-        call.takes_options == takes_options && above.is_some_and(|above| above.is_empty() || above.ends_with('.'))
-    };
+    let is_called = |call: &&Call| call.takes_options == takes_options && ends_in(&call.name, function);
     let mut calls = code.calls.iter().filter(is_called);
     let call = calls.next().filter(|call| call.is_open && calls.next().is_none())?;
     Some(argument_edits(text, call, &format!("{argument}={}", literal(value, ""))))

@@ -35,6 +35,13 @@ pub(super) struct Worth {
     pub option: Option<String>,
 }
 
+impl Worth {
+    /// A value that stands where it is used.
+    pub fn of(node: Node) -> Worth {
+        Worth { node, defined: None, is_own: true, option: None }
+    }
+}
+
 impl<'t> Definitions<'t> {
     pub fn new(text: &'t str) -> Definitions<'t> {
         Definitions { text, names: HashMap::new(), options: HashMap::new(), uses: HashMap::new() }
@@ -60,9 +67,8 @@ impl<'t> Definitions<'t> {
     /// What `expression` is worth.
     pub fn worth(&self, expression: Syntax<'t>) -> Worth {
         let span = expression.byte_range();
-        let own = |node| Worth { node, defined: None, is_own: true, option: None };
         if let Some(node) = self.value(expression, 0) {
-            return own(node);
+            return Worth::of(node);
         }
         let (definition, option) = match expression.kind() {
             "identifier" => (self.only(self.words(expression)), None),
@@ -80,7 +86,7 @@ impl<'t> Definitions<'t> {
                 };
                 Worth { node, defined: Some(defined), is_own, option }
             }
-            None => own(Node::new(span, Shape::Scalar(Value::Text(format!("`{}`", self.words(expression)))))),
+            None => Worth::of(self.open(expression)),
         }
     }
 
@@ -167,12 +173,18 @@ impl<'t> Definitions<'t> {
     }
 
     fn worth_of_name(&self, expression: Syntax<'t>, depth: usize) -> Node {
-        let (span, words) = (expression.byte_range(), self.words(expression));
-        let of_name = (expression.kind() == "identifier").then(|| self.value(self.only(words)?, depth)).flatten();
+        let is_name = expression.kind() == "identifier";
+        let of_name = is_name.then(|| self.value(self.only(self.words(expression))?, depth)).flatten();
         match of_name.map(|node| node.shape) {
-            Some(shape @ Shape::Scalar(_)) => Node::new(span, shape),
-            _ => Node::new(span, Shape::Scalar(Value::Text(format!("`{words}`")))),
+            Some(shape @ Shape::Scalar(_)) => Node::new(expression.byte_range(), shape),
+            _ => self.open(expression),
         }
+    }
+
+    /// An expression that only a run can tell.
+    fn open(&self, expression: Syntax<'t>) -> Node {
+        let text = format!("`{}`", self.words(expression));
+        Node::new(expression.byte_range(), Shape::Scalar(Value::Text(text)))
     }
 
     fn number(&self, expression: Syntax<'t>, depth: usize) -> Option<f64> {

@@ -11,7 +11,7 @@ mod notebook;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use tree_sitter::{Node as Syntax, Parser};
+use tree_sitter::{Node as Syntax, Parser, Tree};
 
 use super::entry::{FoundCommand, FoundSetting};
 use super::tree::{Flattening, Node, Shape};
@@ -74,12 +74,7 @@ pub(super) fn printed(text: &str) -> Vec<(LineNumber, String)> {
 }
 
 fn read(text: &str) -> Parsed {
-    if text.len() > LONGEST {
-        return empty();
-    }
-    let mut parser = Parser::new();
-    let tree = parser.set_language(&tree_sitter_python::LANGUAGE.into()).ok().and_then(|()| parser.parse(text, None));
-    let Some(tree) = tree else { return Parsed { body: Body::Python(Code::default()), ..empty() } };
+    let Some(tree) = tree(text) else { return Parsed::new(Body::Python(Code::default()), Flattening::default()) };
     let nodes = in_order(tree.root_node());
     let mut reader = CodeReader {
         definitions: define(text, &nodes),
@@ -108,8 +103,15 @@ fn read(text: &str) -> Parsed {
     reader.finish()
 }
 
-fn empty() -> Parsed {
-    Parsed { body: Body::Python(Code::default()), found: Vec::new(), commands: Vec::new() }
+fn tree(text: &str) -> Option<Tree> {
+    let mut parser = Parser::new();
+    parser.set_language(&tree_sitter_python::LANGUAGE.into()).ok()?;
+    if text.len() > LONGEST { None } else { parser.parse(text, None) }
+}
+
+/// Two parts of a node that has both.
+fn parts<'t>(node: Syntax<'t>, one: &str, other: &str) -> Option<(Syntax<'t>, Syntax<'t>)> {
+    node.child_by_field_name(one).zip(node.child_by_field_name(other))
 }
 
 /// All nodes with a name, in the order of the text.
@@ -139,7 +141,7 @@ fn define<'t>(text: &'t str, nodes: &[Syntax<'t>]) -> Definitions<'t> {
         match node.kind() {
             "identifier" => definitions.count(definitions.words(*node)),
             "assignment" => {
-                if let (Some(left), Some(right)) = (node.child_by_field_name("left"), node.child_by_field_name("right"))
+                if let Some((left, right)) = parts(*node, "left", "right")
                     && left.kind() == "identifier"
                 {
                     definitions.define(definitions.words(left), right);
@@ -147,16 +149,14 @@ fn define<'t>(text: &'t str, nodes: &[Syntax<'t>]) -> Definitions<'t> {
             }
             // What is changed step by step has no one value.
             "augmented_assignment" => {
-                if let (Some(left), Some(right)) = (node.child_by_field_name("left"), node.child_by_field_name("right"))
-                {
+                if let Some((left, right)) = parts(*node, "left", "right") {
                     let name = definitions.words(left);
                     definitions.define(name, right);
                     definitions.define(name, right);
                 }
             }
             "default_parameter" | "typed_default_parameter" => {
-                if let (Some(name), Some(value)) = (node.child_by_field_name("name"), node.child_by_field_name("value"))
-                {
+                if let Some((name, value)) = parts(*node, "name", "value") {
                     definitions.define(definitions.words(name), value);
                 }
             }
@@ -206,11 +206,7 @@ struct CodeReader<'t> {
 
 impl<'t> CodeReader<'t> {
     fn call(&mut self, call: Syntax<'t>) {
-        let (Some(function), Some(arguments)) =
-            (call.child_by_field_name("function"), call.child_by_field_name("arguments"))
-        else {
-            return;
-        };
+        let Some((function, arguments)) = parts(call, "function", "arguments") else { return };
         let Some(name) = dotted(&self.definitions, function) else { return };
         let last_name = name.rsplit('.').next().unwrap_or_default().to_owned();
         if arguments.kind() != "argument_list" || name == "dict" || CodeWords::shipped().declares_option(&last_name) {
@@ -232,21 +228,15 @@ impl<'t> CodeReader<'t> {
             last = Some(argument.byte_range());
             match argument.kind() {
                 "keyword_argument" => {
-                    let (Some(key), Some(value)) =
-                        (argument.child_by_field_name("name"), argument.child_by_field_name("value"))
-                    else {
-                        continue;
-                    };
+                    let Some((key, value)) = parts(argument, "name", "value") else { continue };
                     let key = self.definitions.words(key);
                     settings.push((key.to_owned(), self.definitions.worth(value)));
                 }
                 "dictionary_splat" => {
                     let of = argument.named_child(0).map(|of| self.definitions.worth(of));
                     match of.map(|worth| worth.node.shape) {
-                        Some(Shape::Map(members)) => settings.extend(members.into_iter().map(|member| {
-                            let node = (*member.value).clone();
-                            (member.key, Worth { node, defined: None, is_own: true, option: None })
-                        })),
+                        Some(Shape::Map(members)) => settings
+                            .extend(members.into_iter().map(|member| (member.key, Worth::of((*member.value).clone())))),
                         _ => is_open = false,
                     }
                 }
@@ -290,11 +280,7 @@ impl<'t> CodeReader<'t> {
 
     /// A dictionary is a section of settings; in code that does nothing but assign, every value is a setting.
     fn assignment(&mut self, assignment: Syntax<'t>, is_configuration: bool) {
-        let (Some(left), Some(right)) =
-            (assignment.child_by_field_name("left"), assignment.child_by_field_name("right"))
-        else {
-            return;
-        };
+        let Some((left, right)) = parts(assignment, "left", "right") else { return };
         match left.kind() {
             "identifier" => {
                 let name = self.definitions.words(left);

@@ -15,7 +15,7 @@ use super::context_lines::BESIDE;
 use super::details::{describe_job, end_in_words, percent, place_of, remarks, strip};
 use super::diff::class;
 use super::lead::Lead;
-use super::phrases::{amount, describe, effects, headline, phase, subject, title, together};
+use super::phrases::{amount, describe, effects, headline, others, phase, subject, title, together};
 use super::selection::from_to;
 use super::wording::{self, Labels};
 use super::{has_log, numbered, selection, telling};
@@ -90,7 +90,7 @@ impl HtmlPage<'_> {
             @match subject(self.report) {
                 Some(root) => {
                     (self.incident(root))
-                    (self.followers(self.report.incidents.get(1..).unwrap_or_default()))
+                    (self.followers(others(self.report)))
                 }
                 None => {
                     (snapshot::snapshots(self.report, self.language))
@@ -99,7 +99,7 @@ impl HtmlPage<'_> {
                         (ranks::grid(self.report, self.language))
                         h2 { (self.labels.proof) }
                         (self.proof(&failure.evidence))
-                        (self.followers(&self.report.incidents))
+                        (self.followers(others(self.report)))
                     } @else {
                         (ranks::grid(self.report, self.language))
                     }
