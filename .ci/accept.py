@@ -1,12 +1,13 @@
 """Gives every patch of corpus/ and of tests/fixtures/fix/ to independent parsers of the files that it edits.
 
 usage: accept.py OOMDOC WHEELS. `git apply` applies the diffs of `oomdoc analyze --format json` to a copy of the case. Then DeepSpeed's
-own parser must accept an edited JSON file; PyYAML and tomllib, or for a launch script an argparse parser built from rules/knobs/, must
+own parser must accept an edited JSON file; PyYAML, tomllib and ast, or for a launch script an argparse parser built from rules/knobs/, must
 see the knob and its companions changed and nothing else; and the framework's own parser (parsers.py) must not refuse anything new. Exits
 with 1 and lists the patches that fail.
 """
 
 import argparse
+import ast
 import contextlib
 import functools
 import io
@@ -120,6 +121,21 @@ def script_settings(text, parser):
     return settings
 
 
+def code_settings(text):
+    """The settings in Python code: the keyword arguments of every call by its name, and what is assigned to a plain name."""
+    settings = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call):
+            for keyword in node.keywords:
+                settings.setdefault(f"{ast.unparse(node.func)}.{keyword.arg}", []).append(ast.unparse(keyword.value))
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                # The calls on the right count by themselves.
+                value = ast.unparse(node.value.func) if isinstance(node.value, ast.Call) else ast.unparse(node.value)
+                settings.setdefault(ast.unparse(target), []).append(value)
+    return settings
+
+
 def differing(before, after):
     return sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
 
@@ -174,6 +190,8 @@ def fault(parse, parser, path, before, after, patch, wheels):
         changed = sorted({option for key in differing(old, new) for option in container_options(key, old, new)})
     elif path.suffix == ".toml":
         changed = differing(flat(tomllib.loads(before)), flat(tomllib.loads(after)))
+    elif path.suffix == ".py":
+        changed = differing(code_settings(before), code_settings(after))
     else:
         changed = differing(script_settings(before, parser), script_settings(after, parser))
     knobs = [patch["knob"], *(partner["knob"] for partner in patch.get("with", []))]
@@ -244,7 +262,7 @@ def main():
     print(f"acceptance: {counts} accepted, {asked} of all by the framework's own parser")
     print(*refused, sep="\n")
     # If there was nothing to try, the run has failed.
-    is_tried = all(accepted.get(suffix) for suffix in (".json", ".sh", ".toml", ".yaml")) and asked
+    is_tried = all(accepted.get(suffix) for suffix in (".json", ".py", ".sh", ".toml", ".yaml")) and asked
     sys.exit(1 if refused or not is_tried else 0)
 
 
