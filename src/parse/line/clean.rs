@@ -8,10 +8,20 @@ use memchr::memchr;
 use super::envelope;
 use crate::parse::record::amount::HOLE;
 
+/// Texts within texts are followed this deep: docker's JSON around a logger's JSON around a printed exception.
+const DEEPEST: usize = 3;
+
 /// The text of `raw` without colours and control characters, and its runs as offsets in text and `raw`.
 pub(super) fn clean(raw: &[u8]) -> (Cow<'_, str>, Vec<(usize, usize)>) {
-    if let Some(message) = envelope::wrapped_message(raw) {
-        return unescape(raw, message);
+    let wrapped = escaped_parts(raw);
+    if !wrapped.is_empty() {
+        let (mut text, mut runs) = unescape(raw, &wrapped);
+        for _ in 1..DEEPEST {
+            let Some((inner, inner_runs)) = unwrapped(&text) else { break };
+            runs = composed(&inner_runs, &runs);
+            text = inner;
+        }
+        return (Cow::Owned(text), runs);
     }
     let mut end = next_removed(raw, 0);
     if end == raw.len()
@@ -103,12 +113,77 @@ pub(crate) fn removed(raw: &[u8]) -> usize {
     }
 }
 
-/// Decodes the JSON string at `message` in `raw`.
-fn unescape(raw: &[u8], message: Range<usize>) -> (Cow<'_, str>, Vec<(usize, usize)>) {
-    let (mut text, mut runs, mut at) = (String::with_capacity(message.len()), Vec::new(), message.start);
+/// What of `raw` has to be decoded: the texts that a line of JSON wraps, or the whole of a line with an escaped traceback.
+fn escaped_parts(raw: &[u8]) -> Vec<Range<usize>> {
+    let texts = envelope::wrapped_texts(raw);
+    match texts.is_empty() && envelope::has_escaped_traceback(raw) {
+        true => std::iter::once(0..raw.len()).collect(),
+        false => texts,
+    }
+}
+
+/// `text` with those of its lines decoded that are escaped themselves, and its runs; `None` if none is.
+fn unwrapped(text: &str) -> Option<(String, Vec<(usize, usize)>)> {
+    let (mut parts, mut start, mut is_escaped) = (Vec::new(), 0, false);
+    for line in text.split_inclusive('\n') {
+        let within = escaped_parts(line.as_bytes());
+        is_escaped |= !within.is_empty();
+        parts.push((start..start + line.len(), within));
+        start += line.len();
+    }
+    if !is_escaped {
+        return None;
+    }
+    let (mut inner, mut runs) = (String::with_capacity(text.len()), Vec::new());
+    for (line, within) in parts {
+        if within.is_empty() {
+            runs.push((inner.len(), line.start));
+            inner.push_str(&text[line]);
+            continue;
+        }
+        let (decoded, own) = unescape(&text.as_bytes()[line.clone()], &within);
+        runs.extend(own.into_iter().map(|(at, raw)| (inner.len() + at, line.start + raw)));
+        inner.push_str(&decoded);
+        runs.push((inner.len(), line.end));
+        inner.push('\n');
+    }
+    Some((inner, runs))
+}
+
+/// The runs of a text in the bytes below `outer`, given those in `outer`.
+fn composed(inner: &[(usize, usize)], outer: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    let mut runs = Vec::with_capacity(inner.len());
+    for (place, (text, middle)) in inner.iter().enumerate() {
+        let first = outer.partition_point(|(at, _)| at <= middle).saturating_sub(1);
+        let Some((at, raw)) = outer.get(first) else { continue };
+        runs.push((*text, raw + middle.saturating_sub(*at)));
+        let end = inner.get(place + 1).map_or(usize::MAX, |(next, _)| middle + next - text);
+        let within = outer[first + 1..].iter().take_while(|(at, _)| *at < end);
+        runs.extend(within.map(|(at, raw)| (text + at - middle, *raw)));
+    }
+    runs
+}
+
+/// Decodes the JSON strings at `parts` of `raw`, each on lines of its own.
+fn unescape(raw: &[u8], parts: &[Range<usize>]) -> (String, Vec<(usize, usize)>) {
+    let length = parts.iter().map(|part| part.len() + 1).sum();
+    let (mut text, mut runs) = (String::with_capacity(length), Vec::new());
+    for part in parts {
+        if !text.is_empty() {
+            runs.push((text.len(), part.start));
+            text.push('\n');
+        }
+        unescape_part(raw, part.clone(), &mut text, &mut runs);
+    }
+    (text, runs)
+}
+
+/// Decodes the JSON string at `message` in `raw` onto the end of `text`.
+fn unescape_part(raw: &[u8], message: Range<usize>, text: &mut String, runs: &mut Vec<(usize, usize)>) {
+    let mut at = message.start;
     while at < message.end {
         let end = memchr(b'\\', &raw[at..message.end]).map_or(message.end, |found| at + found);
-        push_lossy(&raw[at..end], at, &mut text, &mut runs);
+        push_lossy(&raw[at..end], at, text, runs);
         at = end;
         if at == message.end {
             break;
@@ -134,5 +209,4 @@ fn unescape(raw: &[u8], message: Range<usize>) -> (Cow<'_, str>, Vec<(usize, usi
         text.push(decoded);
         at = (at + length).min(message.end);
     }
-    (Cow::Owned(text), runs)
 }

@@ -20,6 +20,7 @@ pub(crate) use clean::removed as terminal_code;
 use crate::model::{Citation, Column, LineNumber, Location};
 use crate::scan::RawLine;
 pub use envelope::Envelope;
+use envelope::Writer;
 
 /// One line as its writer wrote it: without colours, escapes and control characters, separated from other lines that a progress bar or a
 /// JSON wrapper put into the same physical line, and with its prefixes peeled off.
@@ -63,8 +64,11 @@ impl<'a> Line<'a> {
 
     fn read_part(number: LineNumber, column: u64, raw: &'a [u8], each: &mut impl FnMut(Line<'a>)) {
         let (text, runs) = clean(raw);
+        let is_object = raw.trim_ascii_start().first() == Some(&b'{');
+        let writer = is_object.then(|| Writer::of(raw)).unwrap_or_default();
         let line = |text: Cow<'a, str>, runs| {
-            let envelope = envelope::peel(&text);
+            let mut envelope = envelope::peel(&text);
+            envelope.complete(&writer);
             Line { number, column, raw: Cow::Borrowed(raw), text, runs, envelope }
         };
         if memchr(b'\n', text.as_bytes()).is_none() {
@@ -217,6 +221,39 @@ mod tests {
         let cited = lines[0].cite(&"-".into());
         assert_eq!(cited.text, r#"a \"b\" \u001b[31mCUDA\u001b[0m out"#);
         assert_eq!(lines[1].cite(&"-".into()).text, "next");
+    }
+
+    #[test]
+    fn an_exception_beside_the_message_is_read_line_by_line() {
+        let raw = br#"{"message": "step failed", "rank": 3, "exc_info": "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\nE: x"}"#;
+        let lines = read(raw);
+        let wanted = ["step failed", "Traceback (most recent call last):", "  File \"a.py\", line 3, in f", "E: x"];
+        assert_eq!(lines.iter().map(Line::body).collect::<Vec<_>>(), wanted);
+        assert!(lines.iter().all(|line| line.envelope().rank == Some(3)));
+        assert_eq!(lines[2].cite(&"-".into()).text, r#"  File \"a.py\", line 3, in f"#);
+    }
+
+    #[test]
+    fn json_within_json_is_unwrapped() {
+        let raw = br#"{"log":"{\"msg\":\"failed\",\"error\":\"a \\\"b\\\" c\\nE: x\"}\n","stream":"stderr"}"#;
+        let lines = read(raw);
+        assert_eq!(lines.iter().map(Line::body).collect::<Vec<_>>(), ["failed", "a \"b\" c", "E: x"]);
+        assert_eq!(lines[1].cite(&"-".into()).text, r#"a \\\"b\\\" c"#);
+        assert_eq!(lines[2].cite(&"-".into()).text, "E: x");
+    }
+
+    #[test]
+    fn an_escaped_traceback_in_plain_text_is_read_line_by_line() {
+        let raw = br#"job failed: 'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\nE: x\n'"#;
+        let wanted = [
+            "job failed: 'Traceback (most recent call last):",
+            "  File \"a.py\", line 3, in f",
+            "    g()",
+            "E: x",
+            "'",
+        ];
+        assert_eq!(bodies(raw), wanted);
+        assert_eq!(bodies(br"C:\new\x (most recent call last): C:\new"), [r"C:\new\x (most recent call last): C:\new"]);
     }
 
     proptest! {

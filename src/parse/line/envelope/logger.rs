@@ -1,7 +1,7 @@
 //! Prefixes of loggers: the time, the level, the place in the source.
 
 use nom::branch::alt;
-use nom::bytes::complete::{tag, take, take_till, take_while1};
+use nom::bytes::complete::{tag, take, take_till, take_while_m_n, take_while1};
 use nom::character::complete::{char, digit1, multispace0, one_of, space0, space1, u32 as integer};
 use nom::combinator::{opt, peek, recognize, value};
 use nom::multi::many0_count;
@@ -92,6 +92,10 @@ pub(super) fn klog(text: &str) -> IResult<&str, Facts<'_>> {
 pub(super) fn plain_time(text: &str) -> IResult<&str, Facts<'_>> {
     let (rest, time) = alt((clock::iso, clock::short_year, clock::us_date, clock::time_of_day)).parse(text)?;
     let time = Some(time);
+    // PostgreSQL names the zone.
+    let zone =
+        (char(' '), take_while_m_n(3, 4, |c: char| c.is_ascii_uppercase()), peek((tag(" ["), digit1, tag("] "))));
+    let (rest, _) = opt(zone).parse(rest)?;
     let tensorflow = delimited((tag(": "), one_of("IWEF"), char(' ')), source_place, (char(']'), blank));
     let fields = (tag(" - "), dashed_field, tag(" - "), dashed_field, tag(" - "));
     if let (rest, Some(place)) = opt(alt((tensorflow.map(Some), value(None, fields)))).parse(rest)? {

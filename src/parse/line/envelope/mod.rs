@@ -24,14 +24,14 @@ use nom::combinator::{opt, peek, recognize, rest, verify};
 use nom::sequence::preceded;
 use nom::{IResult, Offset, Parser};
 use process::{
-    bare_rank, host_and_rank, launcher_rank, mpi_task, nccl, rank, ray_actor, slurm_task, torchrun_label, vllm_worker,
-    watched,
+    bare_rank, host_and_rank, launcher_rank, mpi_task, nccl, nccl_device, petsc, pid_before_level, rank, ray_actor,
+    redis, slurm_task, torchrun_label, vllm_worker, watched,
 };
 use system::{
     address, compose, daemon, dmesg_level, host_label, human_stamp, kernel_level, kernel_program, kernel_stamp,
     slurm_daemon, syslog_5424, syslog_time,
 };
-pub(super) use wrapped::wrapped_message;
+pub(super) use wrapped::{Writer, has_escaped_traceback, wrapped_texts};
 
 use crate::model::Timestamp;
 
@@ -56,6 +56,16 @@ pub struct Envelope {
     pub repeated: u64,
     /// The rest of the line.
     pub body: Range<usize>,
+}
+
+impl Envelope {
+    /// Takes from the JSON around a line what the line itself does not say.
+    pub(super) fn complete(&mut self, writer: &Writer) {
+        self.rank = self.rank.or(writer.rank);
+        self.local_rank = self.local_rank.or(writer.local_rank);
+        self.pid = self.pid.or(writer.pid);
+        self.time = self.time.or(writer.time);
+    }
 }
 
 /// The contents of one prefix.
@@ -138,6 +148,9 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
             launcher_rank,
             glog,
             watched,
+            nccl_device,
+            pid_before_level,
+            petsc,
             logger_name,
             logger_place,
         ))
@@ -146,7 +159,7 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
         Some(b'<') => alt((kernel_level, syslog_5424)).parse(text),
         // `10月 19 22:21:15` of a Chinese or Japanese journal.
         Some(b'0'..=b'9') if is_month_number(text.as_bytes()) => syslog_time(text),
-        Some(b'0'..=b'9') => alt((cri, klog, plain_time, mpi_task, slurm_task, address)).parse(text),
+        Some(b'0'..=b'9') => alt((cri, klog, plain_time, mpi_task, slurm_task, redis, address)).parse(text),
         Some(b'A'..=b'Z') => alt((level, klog, syslog_time, bare_rank, ascend_module)).parse(text),
         Some(b':') => rocclr(text),
         Some(b'a'..=b'z') => {

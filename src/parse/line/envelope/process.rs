@@ -2,11 +2,12 @@
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, tag_no_case, take_till, take_until, take_while_m_n, take_while1};
-use nom::character::complete::{char, space1, u32 as integer};
+use nom::character::complete::{char, one_of, space1, u32 as integer};
 use nom::combinator::{map_opt, not, opt, peek, recognize};
 use nom::sequence::{delimited, pair, preceded, separated_pair, terminated};
 use nom::{IResult, Parser};
 
+use super::super::clock;
 use super::{Facts, blank, host_name, source_place, success};
 
 /// `[rank3]:`, `[Rank 3] `, `[RANK:3] `, `[rank: 3] `, and the same with a pid: `[PID:4711] `.
@@ -86,6 +87,44 @@ pub(super) fn nccl(text: &str) -> IResult<&str, Facts<'_>> {
     let (rest, (host, _, pid, _, _, index)) =
         (host_name, char(':'), integer, char(':'), integer, device).parse(text)?;
     Ok((rest, Facts { host: Some(host), pid: Some(pid), local_rank: Some(index), ..Facts::default() }))
+}
+
+/// `[3] NCCL INFO `, `[3] include/shm.h:28 NCCL WARN `: the same where a copy lost its beginning.
+pub(super) fn nccl_device(text: &str) -> IResult<&str, Facts<'_>> {
+    let device = delimited(char('['), integer, tag("] "));
+    let place = opt(terminated(source_place, char(' ')));
+    let (rest, index) = terminated(device, peek((place, tag("NCCL ")))).parse(text)?;
+    Ok((rest, Facts { local_rank: Some(index), ..Facts::default() }))
+}
+
+/// `[1420] FATAL: ` of PostgreSQL, behind the time: the process, then the level, which stays.
+pub(super) fn pid_before_level(text: &str) -> IResult<&str, Facts<'_>> {
+    const LEVELS: &[&str] = &["PANIC", "FATAL", "ERROR", "WARNING", "NOTICE", "HINT", "DETAIL", "STATEMENT", "LOG"];
+    let (rest, pid) = delimited(char('['), integer, tag("] ")).parse(text)?;
+    match rest.split_once(':').is_some_and(|(level, _)| LEVELS.contains(&level)) {
+        true => Ok((rest, Facts { pid: Some(pid), ..Facts::default() })),
+        false => Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::OneOf))),
+    }
+}
+
+/// `[0]PETSC ERROR: `: the rank; the words stay.
+pub(super) fn petsc(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, rank) = delimited(char('['), integer, (char(']'), peek(tag("PETSC ERROR: ")))).parse(text)?;
+    Ok((rest, Facts { rank: Some(rank), ..Facts::default() }))
+}
+
+/// `4711:M 03 Jun 2022 10:14:33.902 # ` of Redis: process and role, the time, the level.
+pub(super) fn redis(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, pid) = terminated(integer, (char(':'), one_of("MCSX"), char(' '))).parse(text)?;
+    let date = (
+        integer,
+        char(' '),
+        take_while_m_n(3, 3, |c: char| c.is_ascii_alphabetic()),
+        char(' '),
+        opt((integer, char(' '))),
+    );
+    let (rest, _) = (date, clock::time_of_day, char(' '), one_of("#*-."), char(' ')).parse(rest)?;
+    Ok((rest, Facts { pid: Some(pid), ..Facts::default() }))
 }
 
 /// `(WorkerDict pid=12345, ip=10.0.0.7) `, `(pid=12345) `, `(raylet) `, `(raylet, ip=10.0.0.7) `, `(autoscaler +1h2m3s) `

@@ -131,16 +131,41 @@ fn peels_what_others_put_before_a_line() {
         "host=node3 local=2 pid=12",
         "include/alloc.h:180 NCCL WARN x",
     );
+    peels("[3] include/shm.h:28 NCCL WARN x", "local=3", "include/shm.h:28 NCCL WARN x");
+    peels("[3] x", "", "[3] x");
+    peels("2026-03-01 10:00:00.112 UTC [1420] FATAL:  x", "pid=1420 time=2026-03-01T10:00:00", "FATAL:  x");
+    peels("[1420] FATALLY: x", "", "[1420] FATALLY: x");
+    peels("[0]PETSC ERROR: x", "rank=0", "PETSC ERROR: x");
+    peels("4711:M 03 Jun 2022 10:14:33.902 # x", "pid=4711", "x");
+    peels("4711:Mx", "", "4711:Mx");
     peels("│ total capacity; 76 GiB │", "", " total capacity; 76 GiB");
 }
 
 #[test]
-fn finds_the_message_in_a_wrapper() {
-    let message = |raw: &str| wrapped_message(raw.as_bytes()).map(|span| raw[span].to_owned());
-    assert_eq!(message(r#"{"log":"a \"b\"\n","stream":"stderr"}"#).as_deref(), Some(r#"a \"b\"\n"#));
-    assert_eq!(message(r#"         "msg": "python3 invoked","#).as_deref(), Some("python3 invoked"));
-    assert_eq!(message(r#"{"PRIORITY":"4","MESSAGE":"x","_HOSTNAME":"n"}"#).as_deref(), Some("x"));
-    assert_eq!(message(r#"	"MESSAGE" : "x","#).as_deref(), Some("x"));
-    assert_eq!(message(r#"{"a": 1}"#), None);
-    assert_eq!(message("{'log': 'x'}"), None);
+fn finds_the_texts_in_a_wrapper() {
+    let texts =
+        |raw: &str| wrapped_texts(raw.as_bytes()).into_iter().map(|span| raw[span].to_owned()).collect::<Vec<_>>();
+    assert_eq!(texts(r#"{"log":"a \"b\"\n","stream":"stderr"}"#), [r#"a \"b\"\n"#]);
+    assert_eq!(texts(r#"         "msg": "python3 invoked","#), ["python3 invoked"]);
+    assert_eq!(texts(r#"{"PRIORITY":"4","MESSAGE":"x","_HOSTNAME":"n"}"#), ["x"]);
+    assert_eq!(texts(r#"	"MESSAGE" : "x","#), ["x"]);
+    assert_eq!(
+        texts(r#"{"msg":"x","err":{"stack":"a\nb"},"name":"n","note":"not enough memory"}"#),
+        ["x", r"a\nb", "not enough memory"]
+    );
+    assert_eq!(texts(r#"{"detail": "out of memory\nat f"}"#), [r"out of memory\nat f"]);
+    assert_eq!(texts(r#"  "traceback": "a\nb","#), [r"a\nb"]);
+    assert_eq!(texts(r#"{"msg":"cut he"#), ["cut he"]);
+    for other in [r#"{"a": 1}"#, "{'log': 'x'}", r#"{"template": "<s>\n{query}\n"}"#, r#""a": "b c d""#, "", "{"] {
+        assert!(texts(other).is_empty(), "{other}");
+    }
+}
+
+#[test]
+fn json_says_who_wrote_a_line() {
+    let writer =
+        Writer::of(br#"{"msg":"x","rank":3,"local_rank":"1","process":4711,"timestamp":"2026-03-01T10:00:00Z"}"#);
+    assert_eq!((writer.rank, writer.local_rank, writer.pid), (Some(3), Some(1), Some(4711)));
+    assert!(writer.time.is_some());
+    assert_eq!(Writer::of(br#"{"log":"rank: 3\n","time":"2026-03-01T10:00:00Z"}"#), Writer::default());
 }

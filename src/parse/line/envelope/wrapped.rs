@@ -1,30 +1,156 @@
-//! JSON lines that wrap another program's line.
+//! JSON lines that wrap other programs' lines, and text in which a whole traceback stands with escaped line ends.
 
 use std::ops::Range;
 
-use memchr::memmem;
+use memchr::{memchr, memchr2, memmem};
 
-/// Where the message stands in a line of JSON that wraps one: docker's json-file, journald, `dmesg --json`, structured
-/// loggers. `None` for any other line.
-pub fn wrapped_message(raw: &[u8]) -> Option<Range<usize>> {
-    const KEYS: &[&[u8]] =
-        &[b"\"log\":", b"\"MESSAGE\":", b"\"MESSAGE\" :", b"\"msg\":", b"\"message\":", b"\"textPayload\":"];
-    let start = raw.iter().position(|byte| !byte.is_ascii_whitespace())?;
-    let rest = &raw[start..];
-    let key = match rest.first()? {
-        // A printed Python dictionary has an apostrophe here; in many logs most lines are such dictionaries.
-        b'{' if rest[1..].trim_ascii_start().starts_with(b"'") => return None,
-        b'{' => KEYS.iter().find_map(|key| memmem::find(rest, key).map(|at| at + key.len()))?,
-        b'"' => KEYS.iter().find_map(|key| rest.starts_with(key).then_some(key.len()))?,
-        _ => return None,
+use crate::model::Timestamp;
+use crate::parse::line::clock;
+
+/// Keys of the message itself: docker's json-file, journald, `dmesg --json`, structured loggers, Google Cloud.
+const MESSAGE: &[&[u8]] = &[b"log", b"MESSAGE", b"msg", b"message", b"textPayload"];
+/// Keys beside it, or instead of it, that hold what failed: structlog, python-json-logger, zap, bunyan, logstash, ECS, FastAPI.
+const FAILURE: &[&[u8]] = &[
+    b"exception",
+    b"exc_info",
+    b"exc_text",
+    b"stack",
+    b"stack_trace",
+    b"stacktrace",
+    b"stackTrace",
+    b"traceback",
+    b"error",
+    b"err",
+    b"error_message",
+    b"detail",
+    b"details",
+];
+/// Stands before the first call of a Python traceback.
+const TRACEBACK: &[u8] = b"(most recent call last):";
+
+/// What a line of JSON says about its writer beside the message.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Writer {
+    pub rank: Option<u32>,
+    pub local_rank: Option<u32>,
+    pub pid: Option<u32>,
+    pub time: Option<Timestamp>,
+}
+
+impl Writer {
+    /// What the members of the line of JSON `raw` say.
+    pub fn of(raw: &[u8]) -> Writer {
+        let mut writer = Writer::default();
+        for Member { key, value, .. } in members(raw) {
+            let words = || std::str::from_utf8(&raw[value.clone()]).ok();
+            let number = || words().and_then(|words| words.parse().ok());
+            match key {
+                b"rank" | b"global_rank" => writer.rank = writer.rank.or_else(number),
+                b"local_rank" => writer.local_rank = writer.local_rank.or_else(number),
+                b"pid" | b"process" | b"_PID" => writer.pid = writer.pid.or_else(number),
+                b"timestamp" | b"@timestamp" | b"asctime" | b"ts" => {
+                    let time = || clock::iso(words()?).ok().map(|(_, time)| time);
+                    writer.time = writer.time.or_else(time);
+                }
+                _ => {}
+            }
+        }
+        writer
+    }
+}
+
+/// Where the texts stand in a line of JSON that wraps some, in their order; nothing for any other line. They are the message and what else
+/// was said: texts of several lines, those under a key of failures, and sentences.
+pub fn wrapped_texts(raw: &[u8]) -> Vec<Range<usize>> {
+    let rest = raw.trim_ascii_start();
+    let is_object = rest.first() == Some(&b'{');
+    // A printed Python dictionary has an apostrophe here; in many logs most lines are such dictionaries.
+    if is_object && rest[1..].trim_ascii_start().first() == Some(&b'\'') || !is_object && rest.first() != Some(&b'"') {
+        return Vec::new();
+    }
+    let is_told = |member: &Member<'_>| {
+        let text = &raw[member.value.clone()];
+        FAILURE.contains(&member.key) && has_lines(text) || memmem::find(text, TRACEBACK).is_some() && has_lines(text)
     };
-    let quote = start + key + rest[key..].iter().position(|byte| *byte != b' ')?;
-    if raw.get(quote) != Some(&b'"') {
-        return None;
+    let texts = || members(raw).filter(|member| member.is_text);
+    let is_message = |member: &Member<'_>| MESSAGE.contains(&member.key);
+    // A member on a line of its own, of JSON printed over several lines.
+    if !is_object {
+        return texts()
+            .take(1)
+            .filter(|member| is_message(member) || is_told(member))
+            .map(|member| member.value)
+            .collect();
     }
-    let mut end = quote + 1;
-    while end < raw.len() && raw[end] != b'"' {
-        end += if raw[end] == b'\\' { 2 } else { 1 };
+    if !texts().any(|member| is_message(&member) || is_told(&member)) {
+        return Vec::new();
     }
-    Some(quote + 1..end.min(raw.len()))
+    let is_sentence = |text: &[u8]| text.iter().filter(|byte| **byte == b' ').nth(1).is_some();
+    let speaks = |member: &Member<'_>| {
+        let text = &raw[member.value.clone()];
+        is_message(member) || FAILURE.contains(&member.key) || has_lines(text) || is_sentence(text)
+    };
+    texts().filter(speaks).map(|member| member.value).collect()
+}
+
+/// Whether `raw`, which is no JSON, holds a traceback whose line ends and quotes are escaped, as `repr` and nested JSON write them.
+pub fn has_escaped_traceback(raw: &[u8]) -> bool {
+    let Some(at) = memmem::find(raw, TRACEBACK) else { return false };
+    let behind = &raw[at + TRACEBACK.len()..];
+    let slashes = behind.iter().take_while(|byte| **byte == b'\\').count();
+    slashes > 0 && behind.get(slashes) == Some(&b'n')
+}
+
+/// Whether an escaped line end stands within `text`, and not just at its end.
+fn has_lines(text: &[u8]) -> bool {
+    let end = text.strip_suffix(b"\\n").unwrap_or(text);
+    memmem::find(end, b"\\n").is_some()
+}
+
+/// A string or number in a line of JSON, with the nearest key before it.
+struct Member<'r> {
+    key: &'r [u8],
+    /// Without quotes.
+    value: Range<usize>,
+    is_text: bool,
+}
+
+/// The members of a line of JSON, which may be cut at either end.
+fn members(raw: &[u8]) -> impl Iterator<Item = Member<'_>> {
+    let (mut at, mut key) = (0, &raw[..0]);
+    std::iter::from_fn(move || {
+        loop {
+            let open = at + memchr(b'"', raw.get(at..)?)?;
+            let text = open + 1..string_end(raw, open + 1);
+            let after = skip_blanks(raw, text.end + 1);
+            if raw.get(after) != Some(&b':') {
+                at = text.end + 1;
+                return Some(Member { key, value: text, is_text: true });
+            }
+            key = &raw[text];
+            at = skip_blanks(raw, after + 1);
+            let digits = raw[at.min(raw.len())..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            if digits > 0 {
+                let value = at..at + digits;
+                at = value.end;
+                return Some(Member { key, value, is_text: false });
+            }
+        }
+    })
+}
+
+fn skip_blanks(raw: &[u8], at: usize) -> usize {
+    let rest = &raw[at.min(raw.len())..];
+    at.min(raw.len()) + rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count()
+}
+
+/// Where the string ends whose content begins at `at`: at its quote, or where `raw` was cut.
+fn string_end(raw: &[u8], mut at: usize) -> usize {
+    while let Some(found) = raw.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        match raw[at + found] {
+            b'"' => return at + found,
+            _ => at += found + 2,
+        }
+    }
+    raw.len()
 }
