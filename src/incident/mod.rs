@@ -305,23 +305,41 @@ fn frames_ending(case: &Case, cites: &[Citation]) -> Vec<Frame> {
     cites.iter().filter_map(|cite| event_at(case, cite)).find_map(stack).unwrap_or_default()
 }
 
-/// The line directly above the message of `event`, as a frame, if it is code.
+/// The code before the message of `event`, as a frame: at the beginning of its line, into which copying may have joined two, or directly
+/// above.
 fn source_line_above(event: &Event) -> Option<Frame> {
     const NEAR: u64 = 3;
+    /// Fewer blanks stand within code.
+    const GAP: &str = "    ";
+    let frame = |code: &str, at: &Citation| {
+        Some(Frame { file: String::new(), function: String::new(), code: code.to_owned(), at: at.clone() })
+    };
+    let joined = event.at.text.trim_start().split_once(GAP);
+    if let Some((code, _)) = joined.filter(|(code, _)| is_code(code)) {
+        return frame(code, &event.at);
+    }
     let here = event.at.location.line.0;
     let above = |cite: &&Citation| (1..=NEAR).contains(&here.saturating_sub(cite.location.line.0));
     let line = event.context.recent.iter().rev().filter(above).find(|cite| is_code(&cite.text))?;
-    Some(Frame { file: String::new(), function: String::new(), code: line.text.trim().to_owned(), at: line.clone() })
+    frame(line.text.trim(), line)
 }
 
-/// Whether `line` is a Python statement with a call: `scores = torch.matmul(q, k)`, `return self.attention(`.
+/// Whether `line` is a Python statement with a call: `scores = torch.matmul(q, k)`, `denom = (squares.sqrt() / root).add_(eps)`,
+/// `return self.attention(`.
 fn is_code(line: &str) -> bool {
-    let Some((before, _)) = line.trim().split_once('(') else { return false };
-    let is_part = |c: char| c.is_ascii_alphanumeric() || "_.,[]'\" =+-*/@:".contains(c);
+    let line = line.trim();
+    let is_target = |c: char| c.is_ascii_alphanumeric() || "_.,[]()'\" *+-:".contains(c);
+    let is_part = |c: char| is_target(c) || "=/@".contains(c);
     let is_name = |c: char| c.is_ascii_alphanumeric() || "_]".contains(c);
-    let statement =
-        before.contains(" = ") || before.starts_with("return ") || !before.contains(' ') && before.contains('.');
-    statement && before.ends_with(is_name) && before.chars().all(is_part) && !before.contains("://")
+    let assigned = line.split_once(" = ").filter(|(target, _)| target.chars().all(is_target)).map(|(_, value)| value);
+    let value = assigned.or_else(|| line.strip_prefix("return "));
+    let expression = value.unwrap_or(line).trim_start_matches('(');
+    let Some((before, _)) = expression.split_once('(') else { return false };
+    let is_method = !before.contains(' ') && before.contains('.');
+    (value.is_some() || is_method)
+        && before.ends_with(is_name)
+        && before.chars().all(is_part)
+        && !before.contains("://")
 }
 
 fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> FoundIncident {
