@@ -60,9 +60,17 @@ fn stepped(knob: &Knob, turn: &Turn, from: &str, step: impl Fn(f64) -> f64) -> O
         Type::Integer => format!("{}", limited.floor().max(1.0)),
         // Keep the unit.
         _ if plain.is_none() => in_unit(from, limited / number)?,
-        _ => format!("{}", (limited * 1000.0).round() / 1000.0),
+        _ => format!("{}", rounded(limited)),
     };
     (!reached && written != from).then_some(written)
+}
+
+/// `number` to three places, or to three digits where it is small: a threshold of 0.0004 is not 0.
+fn rounded(number: f64) -> f64 {
+    const DIGITS: f64 = 3.0;
+    let places = (DIGITS - 1.0 - number.abs().log10().floor()).max(DIGITS);
+    let scale = 10f64.powf(places);
+    (number * scale).round() / scale
 }
 
 /// Multiplies `500GiB` by `factor`, keeping its unit.
@@ -82,6 +90,20 @@ fn switched(knob: &Knob, on: bool) -> String {
         Type::Integer | Type::Number => if on { "1" } else { "0" }.to_owned(),
         Type::Size | Type::Choice | Type::File | Type::Text => {
             knob.means.keys().find(own).map_or(plain, |value| value).to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_number_is_not_rounded_to_nothing() {
+        for (number, shown) in
+            [(0.0004, "0.0004"), (0.850_000_01, "0.85"), (1234.567_89, "1234.568"), (0.000_123_456, "0.000123")]
+        {
+            assert_eq!(rounded(number).to_string(), shown);
         }
     }
 }
