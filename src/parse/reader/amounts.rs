@@ -35,6 +35,13 @@ const FILLERS: &[&str] = &[
     "roughly",
     "nearly",
     "almost",
+    "device",
+    "gpu",
+    "host",
+    "buffer",
+    "tensor",
+    "block",
+    "contiguous",
 ];
 /// Most amounts of one message that are considered.
 const MOST: usize = 24;
@@ -56,7 +63,12 @@ pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, si
         let rows = signs.amounts.iter().filter(|row| row.memory.is_empty() || row.memory.contains(&memory));
         let fit = rows.filter_map(|row| {
             if is_bare {
-                let said = row.bytes.iter().filter(|words| ends_with_words(before.0, words));
+                // `of size 4831838208` counts whatever the thing of that size is called.
+                let is_size = ends_with_words(before.0, "size");
+                let said = row
+                    .bytes
+                    .iter()
+                    .filter(|words| ends_with_words(before.0, words) || is_size && ends_with_words(before.1, words));
                 let said = said.chain(row.bytes_alone.iter().filter(|words| *alone == ***words));
                 return Some((said.map(|words| words.len()).max()?, row.figure));
             }
@@ -106,6 +118,9 @@ fn goes_on(line: &str) -> bool {
 /// `free: 1.2 GiB`, `Total memory = 16384 MB`, `Total GPU memory (GiB): 140.06`
 pub(super) fn is_row(line: &str) -> bool {
     const MOST_WORDS: usize = 4;
+    // `amdgpu:    size      : 28508160 bytes`
+    let of_program = line.split_once(": ").filter(|(program, row)| !program.contains(' ') && row.contains([':', '=']));
+    let line = of_program.map_or(line, |(_, row)| row.trim_start());
     line.split_once([':', '=']).is_some_and(|(label, amount)| {
         let (name, unit) = match text::unit_of_label(label) {
             Some((unit, end)) => (&label[..end], Some(unit)),
@@ -150,9 +165,11 @@ fn alone_before(whole: &str, range: Range<usize>) -> String {
         .trim()
         .to_owned();
     }
+    let label = words.trim_end_matches([':', '=', ' ']).len();
     let ends = |(at, c): (usize, char)| {
         let behind = at + c.len_utf8();
-        let is_end = ENDS.contains(&c) || "([{（".contains(c) || c == '.' && words[behind..].starts_with(' ');
+        let is_label = || ".:".contains(c) && behind < label && words[behind..].starts_with(' ');
+        let is_end = ENDS.contains(&c) || "([{（\n".contains(c) || is_label();
         is_end.then_some(behind)
     };
     let begin = words.char_indices().rev().find_map(ends).or((start == range.start).then_some(0));
@@ -243,7 +260,7 @@ fn sizes(whole: &str, range: Range<usize>) -> impl Iterator<Item = Spot<'_>> {
                 let (_, size) = text::counted(&part[at..], unit).ok()?;
                 return Some(Spot { place, label_end: range.start + label, size, is_bare: false });
             }
-            let (_, size) = text::bare_bytes(&part[at..]).ok()?;
+            let (_, size) = text::bare_bytes(&part[at..], is_narrow_line(whole, place)).ok()?;
             return Some(Spot { place, label_end: place, size, is_bare: true });
         };
         // The unit must be complete and must end there.
@@ -251,6 +268,13 @@ fn sizes(whole: &str, range: Range<usize>) -> impl Iterator<Item = Spot<'_>> {
         let ends = rest.chars().next().map_or(whole_unit, |c| !c.is_ascii_alphanumeric() && c != '/' && c != '_');
         (ends && size.bytes.is_some()).then_some(Spot { place, label_end: place, size, is_bare: false })
     })
+}
+
+/// Whether the line around `place` is followed by another one and is too narrow to have been wrapped or cut within a number.
+fn is_narrow_line(whole: &str, place: usize) -> bool {
+    const NARROWEST_TERMINAL: usize = 72;
+    let start = whole[..place].rfind('\n').map_or(0, |at| at + 1);
+    whole[place..].find('\n').is_some_and(|end| place + end - start < NARROWEST_TERMINAL)
 }
 
 /// An amount that shares the unit of its whole: the `7.6` of `7.6/8.0 GB used`.

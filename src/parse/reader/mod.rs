@@ -25,8 +25,9 @@ const PRODUCER: &str = "reader";
 /// Literals that make a line worth reading and that no grammar searches for: few, long, rare.
 pub(super) const ANCHORS: &[&str] = &["SIGKILL"];
 
-/// How many lines after a candidate are read with it.
-const BEHIND: usize = 2;
+/// How many lines after a candidate are judged with it, and how many are searched for its amounts.
+const JUDGED: usize = 2;
+const BEHIND: usize = 4;
 /// How many rows of a list of amounts, `free: 1.2 GiB`, are read besides.
 const MOST_ROWS: usize = 6;
 /// Lines further apart than this do not belong together.
@@ -73,8 +74,9 @@ struct Candidate {
     /// Where the line begins in the record's text, and where, within the line, its first sign ends.
     start: usize,
     sign: usize,
-    /// Where it ends in the record's text.
+    /// Where it ends in the record's text, and where what is judged with it ends.
     stop: usize,
+    judged: usize,
     behind: usize,
     rows: usize,
     device_before: bool,
@@ -171,7 +173,18 @@ impl Reader {
         };
         let stop = record.text().len();
         let origin = asked.origin;
-        self.open.push(Candidate { origin, record, start, sign, stop, behind: 0, rows: 0, device_before, likeness });
+        self.open.push(Candidate {
+            origin,
+            record,
+            start,
+            sign,
+            stop,
+            judged: stop,
+            behind: 0,
+            rows: 0,
+            device_before,
+            likeness,
+        });
     }
 
     /// Adds the line to the candidates that it follows.
@@ -180,16 +193,19 @@ impl Reader {
         while at < self.open.len() {
             let open = &mut self.open[at];
             let apart = asked.line.number.0.saturating_sub(open.record.last_number().0);
-            if apart > APART || open.behind >= BEHIND {
+            let is_row = open.rows < MOST_ROWS && amounts::is_row(asked.line.body().trim());
+            if apart > APART || open.behind >= BEHIND && !is_row {
                 let done = self.open.remove(at);
                 self.close(done);
                 continue;
             }
             if open.origin == asked.origin || asked.anonymous {
                 open.record.push(Joint::Line, asked.line.clone().into_owned());
-                let is_row = open.rows < MOST_ROWS && amounts::is_row(asked.line.body().trim());
                 open.rows += usize::from(is_row);
                 open.behind += usize::from(!is_row);
+                if open.behind <= JUDGED {
+                    open.judged = open.record.text().len();
+                }
             }
             at += 1;
         }
@@ -324,7 +340,7 @@ impl Candidate {
             }
         };
         let from = if line.start == self.start { floor(self.start.saturating_sub(BESIDE)) } else { line.start };
-        let to = if line.end == self.stop { floor(self.stop + 2 * BESIDE) } else { line.end };
+        let to = if line.end == self.stop { floor((self.stop + 2 * BESIDE).min(self.judged)) } else { line.end };
         Message { text, range: from..to, line, device_before: self.device_before }
     }
 }
@@ -349,8 +365,29 @@ fn event(candidate: &Candidate, message: &Message<'_>, judgement: &Judgement, si
                 MemoryOf::Host if judgement.killed => MemoryOf::Kernel,
                 memory => memory,
             };
-            let said = amounts::with_rest(message.text, said, message.range.end);
-            let (figures, named) = said_of(memory, record, said, signs);
+            let said = amounts::with_rest(message.text, said, message.text.len());
+            let (mut figures, mut named) = said_of(memory, record, said.clone(), signs);
+            for beside in beside(message.text, &said) {
+                let is_behind = beside.start >= said.end;
+                let (more, other) = said_of(memory, record, beside, signs);
+                let is_new = |figure: &Figure| figures.iter().all(|known: &Figure| known.name != figure.name);
+                let is_of_victim = |name| matches!(name, FigureName::VictimPid | FigureName::GpuIndex);
+                // What is free or there in all may be said of a disk, and other messages have figures of their own.
+                let may_stand_beside = |name| {
+                    use FigureName::*;
+                    let of_process =
+                        matches!(name, WorkerUsed | TotalVm | AnonRss | FileRss | ShmemRss | VictimPid | GpuIndex);
+                    of_process || matches!(name, Requested | MemcgUsage | MemcgLimit)
+                };
+                let counts = |figure: &Figure| {
+                    is_new(figure) && may_stand_beside(figure.name) && (is_behind || !is_of_victim(figure.name))
+                };
+                let more: Vec<Figure> = more.into_iter().filter(counts).collect();
+                figures.extend(more);
+                if is_behind {
+                    named = named.or(&other);
+                }
+            }
             let speaker = record.origin().process();
             let victim =
                 Victim { pid: named.pid.or(speaker.pid), rank: speaker.rank.or(named.rank), ..named }.or(&speaker);
@@ -369,6 +406,14 @@ fn event(candidate: &Candidate, message: &Message<'_>, judgement: &Judgement, si
     };
     event.basis = Basis::Reader;
     event
+}
+
+/// The lines of `text` behind `said`, and the one before it: a program may state amounts and the process there.
+fn beside(text: &str, said: &Range<usize>) -> [Range<usize>; 2] {
+    let before = text[..said.start].trim_end_matches('\n').len();
+    let start = text[..before].rfind('\n').map_or(0, |at| at + 1);
+    let end = amounts::floor(text, said.end + 2 * BESIDE);
+    [said.end..end, start..before]
 }
 
 /// The figures in `range` of a message about a shortage of `memory`, and the victim that its words name.

@@ -6,7 +6,7 @@
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while, take_while_m_n, take_while1};
-use nom::character::complete::{char, multispace0, one_of, satisfy};
+use nom::character::complete::{char, multispace0, one_of, satisfy, space0};
 use nom::combinator::{consumed, map_opt, not, opt, peek, recognize, verify};
 use nom::multi::many1_count;
 use nom::sequence::{preceded, terminated};
@@ -125,20 +125,24 @@ pub(in crate::parse) fn byte_count(input: &str) -> IResult<&str, Size<'_>> {
 }
 
 /// `2079238052`, `0xc0fb4000`: a number that counts bytes if the words around it are about memory. It is large and no noun follows that it
-/// might count. At a line's end it may be cut off and is not read.
-pub(in crate::parse) fn bare_bytes(input: &str) -> IResult<&str, Size<'_>> {
+/// might count. At a line's end it may be cut off and is not read, unless the line `is_whole`.
+pub(in crate::parse) fn bare_bytes(input: &str, is_whole: bool) -> IResult<&str, Size<'_>> {
     const LEAST: u64 = 1 << 16;
     const NO_NOUNS: &[&str] = &["on", "of", "for", "from", "in", "at", "with", "but", "and", "while", "by"];
     let count =
         alt((hexadecimal, map_opt(terminated(whole, number_ends), |digits| digits.replace(',', "").parse().ok())));
     let (rest, (text, count)) = consumed(verify(count, |count| *count >= LEAST)).parse(input)?;
-    let (_, next) = preceded(multispace0, take_while(|c: char| c.is_alphabetic())).parse(rest)?;
+    let (_, next) = preceded(space0, take_while(|c: char| c.is_alphabetic())).parse(rest)?;
     let is_unit = text.starts_with("0x") && ["bytes", "byte", "B"].contains(&next);
     // `request=2147483648 free=1073741824`: the next word is the label of the next number.
     let is_label = rest.trim_start().get(next.len()..).is_some_and(|behind| behind.starts_with('='));
     let counts_a_noun =
         !next.is_empty() && !is_unit && !is_label && !NO_NOUNS.contains(&next.to_ascii_lowercase().as_str());
-    let goes_on = rest.starts_with(|c: char| c.is_alphanumeric() || "%_/:-×*\r\n".contains(c)) || rest.is_empty();
+    let is_at_end = rest.is_empty() || rest.starts_with(['\r', '\n']);
+    let goes_on = match is_at_end {
+        true => !is_whole,
+        false => rest.starts_with(|c: char| c.is_alphanumeric() || "%_/:-×*".contains(c)),
+    };
     let bytes = i64::try_from(count).ok().map(Bytes).filter(|_| !counts_a_noun && !goes_on);
     match bytes {
         Some(_) => Ok((rest, Size { text, bytes })),
@@ -265,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_bare_number_counts_bytes_unless_a_noun_follows() {
-        let bytes = |text| bare_bytes(text).ok().and_then(|(_, size)| size.bytes).map(|bytes| bytes.0);
+        let bytes = |text| bare_bytes(text, false).ok().and_then(|(_, size)| size.bytes).map(|bytes| bytes.0);
         assert_eq!(bytes("2079238052."), Some(2_079_238_052));
         assert_eq!(bytes("0xc0fb4000, flags"), Some(3_237_691_392));
         assert_eq!(bytes("0x40000000 bytes at"), Some(1 << 30));
