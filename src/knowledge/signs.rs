@@ -150,6 +150,9 @@ pub struct AmountRow {
     /// The same, but only directly after a comma: `, size 59187712`, not `vocab size 151936`.
     #[serde(default)]
     pub bytes_alone: Vec<Arc<str>>,
+    /// Words directly behind such a number: `3959521280 in use`.
+    #[serde(default)]
+    pub bytes_behind: Vec<Arc<str>>,
 }
 
 /// What a number is, by the words before it.

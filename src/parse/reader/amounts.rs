@@ -50,6 +50,7 @@ const MOST: usize = 24;
 pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, signs: &Signs) -> Vec<Figure> {
     let whole = record.text();
     let mut figures: Vec<Figure> = Vec::new();
+    let mut unnamed = Vec::new();
     for Spot { place, label_end, size, is_bare } in sizes(whole, range.clone()).take(MOST) {
         let end = place + size.text.len();
         let before = range.start.max(floor(whole, label_end.saturating_sub(120)))..label_end;
@@ -70,6 +71,7 @@ pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, si
                     .iter()
                     .filter(|words| ends_with_words(before.0, words) || is_size && ends_with_words(before.1, words));
                 let said = said.chain(row.bytes_alone.iter().filter(|words| *alone == ***words));
+                let said = said.chain(row.bytes_behind.iter().filter(|words| starts_with_words(behind, words)));
                 return Some((said.map(|words| words.len()).max()?, row.figure));
             }
             let left =
@@ -85,13 +87,52 @@ pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, si
         let said_of_all = said.filter(|name| is_of_all(*name));
         let is_share = SHARES.iter().any(|words| starts_with_words(behind, words));
         let all = || whole_of(memory, &whole[range.start..place]).filter(|_| !is_share);
-        let Some(name) = said_of_all.or_else(all).or(said) else { continue };
+        let Some(name) = said_of_all.or_else(all).or(said) else {
+            unnamed.extend(
+                (!is_bare).then(|| (size, whole[range.start..label_end].to_ascii_lowercase(), behind.to_owned())),
+            );
+            continue;
+        };
         if figures.iter().all(|figure| figure.name != name) {
             figures.extend(record.figure(name, size));
         }
     }
+    // The only amount of a refused allocation is its size, unless words say that it is something else.
+    if let ([], [(size, before, behind)]) = (figures.as_slice(), unnamed.as_slice()) {
+        let is_asked = ALLOCATING.iter().any(|word| before.contains(word));
+        let is_other = OTHERWISE.iter().any(|word| before.contains(word) || behind.contains(word));
+        figures.extend(record.figure(FigureName::Requested, *size).filter(|_| is_asked && !is_other));
+    }
     figures
 }
+
+/// What is done to get memory.
+const ALLOCATING: &[&str] = &["alloc", "reserv", "acquir", "resiz", "expand", "commit"];
+/// Words of amounts that were not asked for.
+const OTHERWISE: &[&str] = &[
+    "limit",
+    "total",
+    "free",
+    "avail",
+    "used",
+    "usage",
+    "max",
+    "budget",
+    "capacity",
+    "peak",
+    "swap",
+    "after",
+    "only",
+    "left",
+    "remain",
+    "threshold",
+    "quota",
+    "in use",
+    "pool",
+    "already",
+    "min",
+    "disk",
+];
 
 /// `said`, extended up to `end` by the lines that continue it: the rest of a wrapped sentence, or rows of a list of amounts, `free: 1.2
 /// GiB`.
@@ -260,7 +301,12 @@ fn sizes(whole: &str, range: Range<usize>) -> impl Iterator<Item = Spot<'_>> {
                 let (_, size) = text::counted(&part[at..], unit).ok()?;
                 return Some(Spot { place, label_end: range.start + label, size, is_bare: false });
             }
-            let (_, size) = text::bare_bytes(&part[at..], is_narrow_line(whole, place)).ok()?;
+            // `size=8388608000: unable to map`
+            let digits = at + part[at..].bytes().take_while(u8::is_ascii_digit).count();
+            let is_value = part[..at].ends_with('=') && part[digits..].starts_with(": ");
+            let (number, is_whole) =
+                if is_value { (&part[at..digits], true) } else { (&part[at..], is_narrow_line(whole, place)) };
+            let (_, size) = text::bare_bytes(number, is_whole).ok()?;
             return Some(Spot { place, label_end: place, size, is_bare: true });
         };
         // The unit must be complete and must end there.

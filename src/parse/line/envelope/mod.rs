@@ -25,7 +25,7 @@ use nom::sequence::preceded;
 use nom::{IResult, Offset, Parser};
 use process::{
     bare_rank, host_and_rank, launcher_rank, mpi_task, nccl, nccl_device, petsc, pid_before_level, rank, ray_actor,
-    redis, slurm_task, torchrun_label, vllm_worker, watched,
+    redis, slurm_task, torchrun_label, ucx, vllm_worker, watched,
 };
 use system::{
     address, compose, daemon, dmesg_level, host_label, human_stamp, kernel_level, kernel_program, kernel_stamp,
@@ -151,6 +151,7 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
             nccl_device,
             pid_before_level,
             petsc,
+            ucx,
             logger_name,
             logger_place,
         ))

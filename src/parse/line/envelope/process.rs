@@ -2,7 +2,7 @@
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, tag_no_case, take_till, take_until, take_while_m_n, take_while1};
-use nom::character::complete::{char, one_of, space1, u32 as integer};
+use nom::character::complete::{char, one_of, space0, space1, u32 as integer};
 use nom::combinator::{map_opt, not, opt, peek, recognize};
 use nom::sequence::{delimited, pair, preceded, separated_pair, terminated};
 use nom::{IResult, Parser};
@@ -105,6 +105,14 @@ pub(super) fn pid_before_level(text: &str) -> IResult<&str, Facts<'_>> {
         true => Ok((rest, Facts { pid: Some(pid), ..Facts::default() })),
         false => Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::OneOf))),
     }
+}
+
+/// `[node3:2218 :0]        mm_posix.c:226  UCX  ERROR ` of UCX, behind its time: host, process, thread.
+pub(super) fn ucx(text: &str) -> IResult<&str, Facts<'_>> {
+    let inside = (host_name, char(':'), integer, space0, char(':'), integer);
+    let (rest, (host, _, pid, ..)) = delimited(char('['), inside, char(']')).parse(text)?;
+    let (rest, place) = delimited(space1, source_place, (space1, tag("UCX"), space1)).parse(rest)?;
+    Ok((rest, Facts { host: Some(host), pid: Some(pid), place: Some(place), ..Facts::default() }))
 }
 
 /// `[0]PETSC ERROR: `: the rank; the words stay.

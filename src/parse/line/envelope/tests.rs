@@ -135,6 +135,11 @@ fn peels_what_others_put_before_a_line() {
     peels("[3] x", "", "[3] x");
     peels("2026-03-01 10:00:00.112 UTC [1420] FATAL:  x", "pid=1420 time=2026-03-01T10:00:00", "FATAL:  x");
     peels("[1420] FATALLY: x", "", "[1420] FATALLY: x");
+    peels(
+        "[1693470012.118450] [node3:2218 :0]        mm_posix.c:226  UCX  ERROR x",
+        "host=node3 pid=2218 place=mm_posix.c:226 time=12",
+        "ERROR x",
+    );
     peels("[0]PETSC ERROR: x", "rank=0", "PETSC ERROR: x");
     peels("4711:M 03 Jun 2022 10:14:33.902 # x", "pid=4711", "x");
     peels("4711:Mx", "", "4711:Mx");
