@@ -34,6 +34,9 @@ pub(super) enum CliError {
         /// The path.
         path: String,
     },
+    /// This build was made without the server.
+    #[error("this build has no server")]
+    NoServer,
     /// There are inputs, but none of them is a log.
     #[error("nothing could be read as a log")]
     NoLog(Vec<String>),
@@ -221,6 +224,9 @@ impl CliError {
     pub fn hint(&self) -> Option<String> {
         let fixed = match self {
             CliError::NoCommand { path } => return Some(format!("`oomdoc analyze {path}` says what happened there")),
+            CliError::NoServer => {
+                Some("the container image, the Debian package and the release's archive have it: docs/install.md")
+            }
             CliError::NoDigest(_) => Some("`oomdoc digest PATH… -o node.digest` on each node writes one"),
             CliError::DigestOnTerminal => Some("write it to a file with -o, or into a pipe to `oomdoc merge -`"),
             CliError::NoNode => Some("name it with --node"),

@@ -89,6 +89,7 @@ pub fn run() -> ExitCode {
     language::speak(early.language());
     let matches = match help::in_language(command(), language::spoken()).try_get_matches() {
         Ok(matches) => matches,
+        Err(error) if asks_for_left_out_server(&error) => return CliError::NoServer.report(),
         Err(error) => match bare_path(&error) {
             Some(path) => return CliError::NoCommand { path }.report(),
             None => error.exit(),
@@ -130,6 +131,12 @@ pub fn run() -> ExitCode {
         Command::Completions(completions) => completions.run(),
     };
     done.unwrap_or_else(|error| error.report())
+}
+
+/// Whether it is about `oomdoc serve` in a build without it, such as the wheel's.
+fn asks_for_left_out_server(error: &clap::Error) -> bool {
+    let is_serve = |value: &ContextValue| matches!(value, ContextValue::String(word) if word == "serve");
+    cfg!(not(feature = "server")) && error.get(ContextKind::InvalidSubcommand).is_some_and(is_serve)
 }
 
 /// A path in place of a command, as in `oomdoc job.log`.
