@@ -7,6 +7,7 @@ use super::super::text;
 use super::plain_text::{Plain, Wrap};
 use crate::knowledge::{MemoryOf, NumberOf, Signs};
 use crate::model::{Figure, FigureName};
+use crate::parse::record::amount::HOLE;
 
 /// Words that may stand between an amount and its name.
 const FILLERS: &[&str] = &[
@@ -100,8 +101,10 @@ pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, si
     // The only amount of a refused allocation is its size, unless words say that it is something else.
     if let ([], [(size, before, behind)]) = (figures.as_slice(), unnamed.as_slice()) {
         let is_asked = ALLOCATING.iter().any(|word| before.contains(word));
+        // `1 234 MB`: perhaps the end of a longer number.
+        let is_whole = !before.trim_end().ends_with(|c: char| c.is_ascii_digit());
         let is_other = OTHERWISE.iter().any(|word| before.contains(word) || behind.contains(word));
-        figures.extend(record.figure(FigureName::Requested, *size).filter(|_| is_asked && !is_other));
+        figures.extend(record.figure(FigureName::Requested, *size).filter(|_| is_asked && is_whole && !is_other));
     }
     figures
 }
@@ -293,6 +296,10 @@ fn sizes(whole: &str, range: Range<usize>) -> impl Iterator<Item = Spot<'_>> {
     });
     starts.filter_map(move |(at, _)| {
         let place = range.start + at;
+        // Digits may be missing before it.
+        if part[..at].ends_with(HOLE) {
+            return None;
+        }
         let Ok((rest, size)) = text::size(&part[at..]) else {
             if let Some(size) = part_of(&part[at..]) {
                 return Some(Spot { place, label_end: place, size, is_bare: false });

@@ -141,6 +141,7 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
             rank,
             host_and_rank,
             mpi_task,
+            ucx,
             kernel_stamp,
             human_stamp,
             dated_level,
@@ -151,7 +152,6 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
             nccl_device,
             pid_before_level,
             petsc,
-            ucx,
             logger_name,
             logger_place,
         ))

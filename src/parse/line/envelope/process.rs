@@ -4,11 +4,13 @@ use nom::branch::alt;
 use nom::bytes::complete::{tag, tag_no_case, take_till, take_until, take_while_m_n, take_while1};
 use nom::character::complete::{char, one_of, space0, space1, u32 as integer};
 use nom::combinator::{map_opt, not, opt, peek, recognize};
+use nom::number::complete::double;
 use nom::sequence::{delimited, pair, preceded, separated_pair, terminated};
 use nom::{IResult, Parser};
 
 use super::super::clock;
 use super::{Facts, blank, host_name, source_place, success};
+use crate::model::{Clock, Timestamp};
 
 /// `[rank3]:`, `[Rank 3] `, `[RANK:3] `, `[rank: 3] `, and the same with a pid: `[PID:4711] `.
 pub(super) fn rank(text: &str) -> IResult<&str, Facts<'_>> {
@@ -107,12 +109,14 @@ pub(super) fn pid_before_level(text: &str) -> IResult<&str, Facts<'_>> {
     }
 }
 
-/// `[node3:2218 :0]        mm_posix.c:226  UCX  ERROR ` of UCX, behind its time: host, process, thread.
+/// `[1693470012.118450] [node3:2218 :0]        mm_posix.c:226  UCX  ERROR ` of UCX: seconds since 1970, host, process, thread.
 pub(super) fn ucx(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, seconds) = delimited(char('['), double, tag("] ")).parse(text)?;
     let inside = (host_name, char(':'), integer, space0, char(':'), integer);
-    let (rest, (host, _, pid, ..)) = delimited(char('['), inside, char(']')).parse(text)?;
+    let (rest, (host, _, pid, ..)) = delimited(char('['), inside, char(']')).parse(rest)?;
     let (rest, place) = delimited(space1, source_place, (space1, tag("UCX"), space1)).parse(rest)?;
-    Ok((rest, Facts { host: Some(host), pid: Some(pid), place: Some(place), ..Facts::default() }))
+    let time = Some(Timestamp { clock: Clock::Wall, seconds });
+    Ok((rest, Facts { host: Some(host), pid: Some(pid), place: Some(place), time, ..Facts::default() }))
 }
 
 /// `[0]PETSC ERROR: `: the rank; the words stay.

@@ -137,7 +137,7 @@ fn peels_what_others_put_before_a_line() {
     peels("[1420] FATALLY: x", "", "[1420] FATALLY: x");
     peels(
         "[1693470012.118450] [node3:2218 :0]        mm_posix.c:226  UCX  ERROR x",
-        "host=node3 pid=2218 place=mm_posix.c:226 time=12",
+        "host=node3 pid=2218 time=2023-08-31T08:20:12",
         "ERROR x",
     );
     peels("[0]PETSC ERROR: x", "rank=0", "PETSC ERROR: x");
