@@ -17,8 +17,8 @@ def main() -> None:
     with zipfile.ZipFile(wheel) as old, zopfli.ZipFile(squeezed, "w", zipfile.ZIP_DEFLATED, block_splitting_max=0) as new:
         for entry in old.infolist():
             copy = zipfile.ZipInfo(entry.filename, entry.date_time)
-            copy.external_attr, copy.create_system = entry.external_attr, entry.create_system
-            new.writestr(copy, old.read(entry), zipfile.ZIP_DEFLATED)
+            copy.compress_type, copy.create_system, copy.external_attr = zipfile.ZIP_DEFLATED, entry.create_system, entry.external_attr
+            new.writestr(copy, old.read(entry))
     os.replace(squeezed, wheel)
 
 
