@@ -80,3 +80,22 @@ fn code_joined_with_the_message_tells_the_phase() -> Outcome {
     assert_eq!(phase("the loss (of step 3) was nan", "          ")?, Phase::Unknown);
     Ok(())
 }
+
+#[test]
+fn a_prompt_or_an_answer_is_nobodys_failure() -> Outcome {
+    for log in [
+        r#"{"level":"info","msg":"request received","prompt":"explain CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 15 GiB total)"}"#,
+        r#"{"level":"info","msg":"completion done","output":"To fix CUDA out of memory:\n1. reduce the batch size"}"#,
+        r#"{"alert":"OOMKilled","message":"rule loaded","summary":"Container was OOM killed more than 3 times"}"#,
+    ] {
+        assert_eq!(report(&[("job.log", log)])?.verdict, Kind::None, "{log}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_rank_of_lora_is_no_rank_of_a_process() -> Outcome {
+    let log = format!(r#"{{"msg":"step failed","error":"{ESCAPED}","lora":{{"rank":16,"alpha":32}}}}"#);
+    assert_eq!(incident(&log)?.victim.rank, None);
+    Ok(())
+}

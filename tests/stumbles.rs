@@ -594,3 +594,37 @@ fn a_value_is_written_as_the_version_takes_it() -> Outcome {
     }
     Ok(())
 }
+
+#[test]
+fn what_cannot_be_acquired_is_seldom_memory() -> Outcome {
+    for log in [
+        "ERROR Failed to acquire write lock for array 'weights' in zarr store: LockTimeout\n",
+        "Unable to acquire token from the rate limiter: buffer full (100 MB/s)\n",
+        "0/4 nodes are available: 4 Insufficient memory.\n",
+        "INFO: there is not enough space for the checkpoint on /mnt/data, shared memory unaffected\n",
+        "INFO query planner: hash join spilled to disk because hash build exceeded 256 MB memory limit\n",
+        "OSError: unable to create shared memory segment: File exists: '/psm_1234'\n",
+    ] {
+        assert_eq!(verdict(log)?, Kind::None, "{log}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_next_line_speaks_of_something_else() -> Outcome {
+    for log in [
+        "ERROR out of GPU memory\nINFO next step needs 9 GB\n",
+        "engine: out of memory on device\nwatchdog: up\nother worker: rank 7 healthy\nGPU 2: 3 MiB used\n",
+        "ERROR: failed to allocate tensor; model file is 13 GB\n",
+    ] {
+        let report = report(&[("job.log", log)])?;
+        let incident = report.incidents.first().ok_or("nothing was found")?;
+        assert!(
+            incident.figures.iter().all(|figure| figure.name.as_str() != "requested"),
+            "{log}{:?}",
+            incident.figures
+        );
+        assert_eq!(incident.victim.rank, None, "{log}");
+    }
+    Ok(())
+}

@@ -331,7 +331,12 @@ fn is_code(line: &str) -> bool {
     let is_target = |c: char| c.is_ascii_alphanumeric() || "_.,[]()'\" *+-:".contains(c);
     let is_part = |c: char| is_target(c) || "=/@".contains(c);
     let is_name = |c: char| c.is_ascii_alphanumeric() || "_]".contains(c);
-    let assigned = line.split_once(" = ").filter(|(target, _)| target.chars().all(is_target)).map(|(_, value)| value);
+    let is_whole_target =
+        |target: &str| target.chars().all(is_target) && (!target.contains(' ') || target.contains(", "));
+    let assigned = line
+        .split_once(" = ")
+        .filter(|(target, value)| is_whole_target(target) && !value.starts_with(|c: char| c.is_ascii_digit()));
+    let assigned = assigned.map(|(_, value)| value);
     let value = assigned.or_else(|| line.strip_prefix("return "));
     let expression = value.unwrap_or(line).trim_start_matches('(');
     let Some((before, _)) = expression.split_once('(') else { return false };

@@ -80,7 +80,7 @@ impl<'a> Line<'a> {
         let mut start = 0;
         for part in text.split('\n') {
             if !part.trim().is_empty() {
-                let runs = runs_from(&runs, start);
+                let runs = runs_of(&runs, start..start + part.len());
                 each(line(Cow::Owned(part.to_owned()), runs));
             }
             start += part.len() + 1;
@@ -162,12 +162,16 @@ impl<'a> Line<'a> {
     }
 }
 
-fn runs_from(runs: &[(usize, usize)], start: usize) -> Vec<(usize, usize)> {
-    let first = runs.partition_point(|(text, _)| *text <= start).saturating_sub(1);
-    runs[first..]
-        .iter()
-        .map(|(text, raw)| if *text < start { (0, raw + start - text) } else { (text - start, *raw) })
-        .collect()
+/// The runs of a part of the text.
+fn runs_of(runs: &[(usize, usize)], part: Range<usize>) -> Vec<(usize, usize)> {
+    let first = runs.partition_point(|(text, _)| *text <= part.start).saturating_sub(1);
+    // The next run tells where the last one ends.
+    let end = runs.len().min(runs.partition_point(|(text, _)| *text < part.end) + 1);
+    let moved = |(text, raw): &(usize, usize)| match *text < part.start {
+        true => (0, raw + part.start - text),
+        false => (text - part.start, *raw),
+    };
+    runs[first..end].iter().map(moved).collect()
 }
 
 #[cfg(test)]

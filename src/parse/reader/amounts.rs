@@ -100,17 +100,35 @@ pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, si
     }
     // The only amount of a refused allocation is its size, unless words say that it is something else.
     if let ([], [(size, before, behind)]) = (figures.as_slice(), unnamed.as_slice()) {
-        let is_asked = ALLOCATING.iter().any(|word| before.contains(word));
+        let clause = before.rsplit([';', ',', '(']).next().unwrap_or(before);
+        let clause = clause.rsplit(". ").next().unwrap_or(clause);
+        let mut words = clause.split(|c: char| !c.is_alphanumeric());
+        let is_asked = words.any(|word| ALLOCATING.contains(&word));
         // `1 234 MB`: perhaps the end of a longer number.
         let is_whole = !before.trim_end().ends_with(|c: char| c.is_ascii_digit());
-        let is_other = OTHERWISE.iter().any(|word| before.contains(word) || behind.contains(word));
+        let is_other = OTHERWISE.iter().any(|word| clause.contains(word) || behind.contains(word));
         figures.extend(record.figure(FigureName::Requested, *size).filter(|_| is_asked && is_whole && !is_other));
     }
     figures
 }
 
 /// What is done to get memory.
-const ALLOCATING: &[&str] = &["alloc", "reserv", "acquir", "resiz", "expand", "commit"];
+const ALLOCATING: &[&str] = &[
+    "allocate",
+    "alloc",
+    "allocating",
+    "allocation",
+    "malloc",
+    "reserve",
+    "reserving",
+    "acquire",
+    "acquiring",
+    "resize",
+    "resizing",
+    "expand",
+    "expanding",
+    "commit",
+];
 /// Words of amounts that were not asked for.
 const OTHERWISE: &[&str] = &[
     "limit",
@@ -135,6 +153,11 @@ const OTHERWISE: &[&str] = &[
     "already",
     "min",
     "disk",
+    "file",
+    "shard",
+    "node",
+    "card",
+    "ram",
 ];
 
 /// `said`, extended up to `end` by the lines that continue it: the rest of a wrapped sentence, or rows of a list of amounts, `free: 1.2
@@ -150,6 +173,16 @@ pub(super) fn with_rest(whole: &str, said: Range<usize>, end: usize) -> Range<us
         stop += '\n'.len_utf8() + line.len();
     }
     said.start..stop
+}
+
+/// Whether `line`, next to a message, is a part of it: in parentheses, a row with a label, or values with their names, `credit=2560 MiB
+/// requested=1906 MiB`.
+pub(super) fn is_part(line: &str) -> bool {
+    let is_value = |at: usize| {
+        line[..at].ends_with(|c: char| c.is_alphanumeric()) && line[at + 1..].starts_with(|c: char| c.is_alphanumeric())
+    };
+    let values = line.match_indices('=').filter(|(at, _)| is_value(*at)).count();
+    values > 1 || line.trim_start().starts_with('(') || is_row(line.trim())
 }
 
 /// Whether `line` continues a sentence: no sentence begins with a lower-case word or an amount.

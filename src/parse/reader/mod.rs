@@ -367,11 +367,10 @@ fn event(candidate: &Candidate, message: &Message<'_>, judgement: &Judgement, si
             };
             let said = amounts::with_rest(message.text, said, message.text.len());
             let (mut figures, mut named) = said_of(memory, record, said.clone(), signs);
-            for beside in beside(message.text, &said) {
-                let is_behind = beside.start >= said.end;
-                let (more, other) = said_of(memory, record, beside, signs);
+            for (line, is_part) in beside(message.text, &said) {
+                let tells_victim = is_part && line.start >= said.end;
+                let (more, other) = said_of(memory, record, line, signs);
                 let is_new = |figure: &Figure| figures.iter().all(|known: &Figure| known.name != figure.name);
-                let is_of_victim = |name| matches!(name, FigureName::VictimPid | FigureName::GpuIndex);
                 // What is free or there in all may be said of a disk, and other messages have figures of their own.
                 let may_stand_beside = |name| {
                     use FigureName::*;
@@ -379,12 +378,13 @@ fn event(candidate: &Candidate, message: &Message<'_>, judgement: &Judgement, si
                         matches!(name, WorkerUsed | TotalVm | AnonRss | FileRss | ShmemRss | VictimPid | GpuIndex);
                     of_process || matches!(name, Requested | MemcgUsage | MemcgLimit)
                 };
+                let is_of_victim = |name| matches!(name, FigureName::VictimPid | FigureName::GpuIndex);
                 let counts = |figure: &Figure| {
-                    is_new(figure) && may_stand_beside(figure.name) && (is_behind || !is_of_victim(figure.name))
+                    is_new(figure) && may_stand_beside(figure.name) && (tells_victim || !is_of_victim(figure.name))
                 };
                 let more: Vec<Figure> = more.into_iter().filter(counts).collect();
                 figures.extend(more);
-                if is_behind {
+                if tells_victim {
                     named = named.or(&other);
                 }
             }
@@ -408,12 +408,30 @@ fn event(candidate: &Candidate, message: &Message<'_>, judgement: &Judgement, si
     event
 }
 
-/// The lines of `text` behind `said`, and the one before it: a program may state amounts and the process there.
-fn beside(text: &str, said: &Range<usize>) -> [Range<usize>; 2] {
+/// The lines of `text` next to `said` in which a program may go on to state amounts, and whether each is a part of the message, so that it may
+/// also name the process. Whoever comes next may speak of something else: a line counts if it is a part or tells of a failure, too.
+fn beside(text: &str, said: &Range<usize>) -> Vec<(Range<usize>, bool)> {
+    const KILLS: &[&str] = &["Killing process ", "Killed process "];
+    const FAILURES: &[&str] =
+        &["fail", "error", "errno", "unable", "cannot", "could not", "exceed", "out of memory", "exhausted"];
     let before = text[..said.start].trim_end_matches('\n').len();
     let start = text[..before].rfind('\n').map_or(0, |at| at + 1);
-    let end = amounts::floor(text, said.end + 2 * BESIDE);
-    [said.end..end, start..before]
+    let mut lines = Vec::new();
+    let mut add = |range: Range<usize>| {
+        let line = &text[range.clone()];
+        let is_part = amounts::is_part(line) || KILLS.iter().any(|words| line.trim_start().starts_with(words));
+        let small = line.to_ascii_lowercase();
+        if is_part || FAILURES.iter().any(|words| small.contains(words)) {
+            lines.push((range, is_part));
+        }
+    };
+    let mut at = said.end;
+    for line in text[at..].split_inclusive('\n') {
+        add(at..at + line.len());
+        at += line.len();
+    }
+    add(start..before);
+    lines
 }
 
 /// The figures in `range` of a message about a shortage of `memory`, and the victim that its words name.

@@ -154,10 +154,7 @@ fn finds_the_texts_in_a_wrapper() {
     assert_eq!(texts(r#"         "msg": "python3 invoked","#), ["python3 invoked"]);
     assert_eq!(texts(r#"{"PRIORITY":"4","MESSAGE":"x","_HOSTNAME":"n"}"#), ["x"]);
     assert_eq!(texts(r#"	"MESSAGE" : "x","#), ["x"]);
-    assert_eq!(
-        texts(r#"{"msg":"x","err":{"stack":"a\nb"},"name":"n","note":"not enough memory"}"#),
-        ["x", r"a\nb", "not enough memory"]
-    );
+    assert_eq!(texts(r#"{"msg":"x","err":{"stack":"a\nb"},"name":"n","note":"not enough memory"}"#), ["x", r"a\nb"]);
     assert_eq!(texts(r#"{"detail": "out of memory\nat f"}"#), [r"out of memory\nat f"]);
     assert_eq!(texts(r#"  "traceback": "a\nb","#), [r"a\nb"]);
     assert_eq!(texts(r#"{"msg":"cut he"#), ["cut he"]);

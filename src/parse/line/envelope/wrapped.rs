@@ -41,7 +41,8 @@ impl Writer {
     /// What the members of the line of JSON `raw` say.
     pub fn of(raw: &[u8]) -> Writer {
         let mut writer = Writer::default();
-        for Member { key, value, .. } in members(raw) {
+        // A rank of LoRA and the parent's pid stand deeper.
+        for Member { key, value, .. } in members(raw).filter(|member| member.depth == 1) {
             let words = || std::str::from_utf8(&raw[value.clone()]).ok();
             let number = || words().and_then(|words| words.parse().ok());
             match key {
@@ -59,8 +60,8 @@ impl Writer {
     }
 }
 
-/// Where the texts stand in a line of JSON that wraps some, in their order; nothing for any other line. They are the message and what else
-/// was said: texts of several lines, those under a key of failures, and sentences.
+/// Where the texts stand in a line of JSON that wraps some, in their order; nothing for any other line. They are the message and what is said
+/// of a failure. Other members may be anybody's words: a prompt, an answer, the rule of an alert.
 pub fn wrapped_texts(raw: &[u8]) -> Vec<Range<usize>> {
     let rest = raw.trim_ascii_start();
     let is_object = rest.first() == Some(&b'{');
@@ -68,33 +69,23 @@ pub fn wrapped_texts(raw: &[u8]) -> Vec<Range<usize>> {
     if is_object && rest[1..].trim_ascii_start().first() == Some(&b'\'') || !is_object && rest.first() != Some(&b'"') {
         return Vec::new();
     }
-    let is_told = |member: &Member<'_>| {
-        let text = &raw[member.value.clone()];
-        FAILURE.contains(&member.key) && has_lines(text) || memmem::find(text, TRACEBACK).is_some() && has_lines(text)
-    };
-    let texts = || members(raw).filter(|member| member.is_text);
+    let is_told = |member: &Member<'_>| FAILURE.contains(&member.key) && has_lines(&raw[member.value.clone()]);
     let is_message = |member: &Member<'_>| MESSAGE.contains(&member.key);
-    // A member on a line of its own, of JSON printed over several lines.
-    if !is_object {
-        return texts()
-            .take(1)
-            .filter(|member| is_message(member) || is_told(member))
-            .map(|member| member.value)
-            .collect();
-    }
-    if !texts().any(|member| is_message(&member) || is_told(&member)) {
+    let texts = || members(raw).filter(|member| member.is_text);
+    // A member on a line of its own, of JSON printed over several lines, is the only one.
+    let most = if is_object { usize::MAX } else { 1 };
+    if !texts().take(most).any(|member| is_message(&member) || is_told(&member)) {
         return Vec::new();
     }
-    let is_sentence = |text: &[u8]| text.iter().filter(|byte| **byte == b' ').nth(1).is_some();
-    let speaks = |member: &Member<'_>| {
-        let text = &raw[member.value.clone()];
-        is_message(member) || FAILURE.contains(&member.key) || has_lines(text) || is_sentence(text)
-    };
-    texts().filter(speaks).map(|member| member.value).collect()
+    let speaks = |member: &Member<'_>| is_message(member) || FAILURE.contains(&member.key);
+    texts().take(most).filter(speaks).map(|member| member.value).collect()
 }
 
 /// Whether `raw`, which is no JSON, holds a traceback whose line ends and quotes are escaped, as `repr` and nested JSON write them.
 pub fn has_escaped_traceback(raw: &[u8]) -> bool {
+    if raw.trim_ascii_start().starts_with(b"{\"") {
+        return false;
+    }
     let Some(at) = memmem::find(raw, TRACEBACK) else { return false };
     let behind = &raw[at + TRACEBACK.len()..];
     let slashes = behind.iter().take_while(|byte| **byte == b'\\').count();
@@ -113,19 +104,28 @@ struct Member<'r> {
     /// Without quotes.
     value: Range<usize>,
     is_text: bool,
+    /// How many objects contain it.
+    depth: usize,
 }
 
 /// The members of a line of JSON, which may be cut at either end.
 fn members(raw: &[u8]) -> impl Iterator<Item = Member<'_>> {
-    let (mut at, mut key) = (0, &raw[..0]);
+    let (mut at, mut key, mut depth) = (0, &raw[..0], 0usize);
     std::iter::from_fn(move || {
         loop {
             let open = at + memchr(b'"', raw.get(at..)?)?;
+            for byte in &raw[at..open] {
+                match byte {
+                    b'{' => depth += 1,
+                    b'}' => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+            }
             let text = open + 1..string_end(raw, open + 1);
             let after = skip_blanks(raw, text.end + 1);
             if raw.get(after) != Some(&b':') {
                 at = text.end + 1;
-                return Some(Member { key, value: text, is_text: true });
+                return Some(Member { key, value: text, is_text: true, depth });
             }
             key = &raw[text];
             at = skip_blanks(raw, after + 1);
@@ -133,7 +133,7 @@ fn members(raw: &[u8]) -> impl Iterator<Item = Member<'_>> {
             if digits > 0 {
                 let value = at..at + digits;
                 at = value.end;
-                return Some(Member { key, value, is_text: false });
+                return Some(Member { key, value, is_text: false, depth });
             }
         }
     })
