@@ -1,4 +1,4 @@
-"""Packs a wheel anew with Zopfli, which finds a shorter form of the same deflate: four percent less to download, for a minute or two of work.
+"""Packs a wheel anew with Zopfli, which finds a shorter form of the same deflate: six percent less to download, for a minute or two of work.
 
 usage: squeeze.py WHEEL, with zopflipy installed. The wheel is replaced; its files keep their bytes, order and modes.
 """

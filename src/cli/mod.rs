@@ -135,13 +135,20 @@ pub fn run() -> ExitCode {
 
 /// Whether it is about `oomdoc serve` in a build without it, such as the wheel's.
 fn asks_for_left_out_server(error: &clap::Error) -> bool {
-    let is_serve = |value: &ContextValue| matches!(value, ContextValue::String(word) if word == "serve");
-    cfg!(not(feature = "server")) && error.get(ContextKind::InvalidSubcommand).is_some_and(is_serve)
+    cfg!(not(feature = "server")) && unknown_command(error) == Some("serve")
+}
+
+/// What stands in place of a command.
+fn unknown_command(error: &clap::Error) -> Option<&str> {
+    match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) => Some(word),
+        _ => None,
+    }
 }
 
 /// A path in place of a command, as in `oomdoc job.log`.
 fn bare_path(error: &clap::Error) -> Option<String> {
-    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let word = unknown_command(error)?;
     let is_path = word.contains(['.', '/', '\\']) || std::path::Path::new(word).exists();
-    (error.kind() == ErrorKind::InvalidSubcommand && is_path).then(|| word.clone())
+    (error.kind() == ErrorKind::InvalidSubcommand && is_path).then(|| word.to_owned())
 }

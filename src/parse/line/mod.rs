@@ -64,8 +64,7 @@ impl<'a> Line<'a> {
 
     fn read_part(number: LineNumber, column: u64, raw: &'a [u8], each: &mut impl FnMut(Line<'a>)) {
         let (text, runs) = clean(raw);
-        let is_object = raw.trim_ascii_start().first() == Some(&b'{');
-        let writer = if is_object { Writer::of(raw) } else { Writer::default() };
+        let writer = Writer::of(raw);
         let line = |text: Cow<'a, str>, runs| {
             let mut envelope = envelope::peel(&text);
             envelope.complete(&writer);

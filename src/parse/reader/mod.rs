@@ -370,20 +370,12 @@ fn event(candidate: &Candidate, message: &Message<'_>, judgement: &Judgement, si
             for (line, is_part) in beside(message.text, &said) {
                 let tells_victim = is_part && line.start >= said.end;
                 let (more, other) = said_of(memory, record, line, signs);
-                let is_new = |figure: &Figure| figures.iter().all(|known: &Figure| known.name != figure.name);
-                // What is free or there in all may be said of a disk, and other messages have figures of their own.
-                let may_stand_beside = |name| {
-                    use FigureName::*;
-                    let of_process =
-                        matches!(name, WorkerUsed | TotalVm | AnonRss | FileRss | ShmemRss | VictimPid | GpuIndex);
-                    of_process || matches!(name, Requested | MemcgUsage | MemcgLimit)
-                };
-                let is_of_victim = |name| matches!(name, FigureName::VictimPid | FigureName::GpuIndex);
-                let counts = |figure: &Figure| {
-                    is_new(figure) && may_stand_beside(figure.name) && (tells_victim || !is_of_victim(figure.name))
-                };
-                let more: Vec<Figure> = more.into_iter().filter(counts).collect();
-                figures.extend(more);
+                for figure in more {
+                    let is_new = figures.iter().all(|known| known.name != figure.name);
+                    if is_new && may_stand_beside(figure.name, tells_victim) {
+                        figures.push(figure);
+                    }
+                }
                 if tells_victim {
                     named = named.or(&other);
                 }
@@ -406,6 +398,20 @@ fn event(candidate: &Candidate, message: &Message<'_>, judgement: &Judgement, si
     };
     event.basis = Basis::Reader;
     event
+}
+
+/// Whether a figure counts on a line next to a message. What is free or there in all may be said of a disk, and other messages have figures of
+/// their own.
+fn may_stand_beside(name: FigureName, tells_victim: bool) -> bool {
+    use FigureName::{
+        AnonRss, FileRss, GpuIndex, MemcgLimit, MemcgUsage, Requested, ShmemRss, TotalVm, VictimPid, WorkerUsed,
+    };
+    match name {
+        VictimPid | GpuIndex => tells_victim,
+        name => {
+            matches!(name, Requested | WorkerUsed | MemcgUsage | MemcgLimit | TotalVm | AnonRss | FileRss | ShmemRss)
+        }
+    }
 }
 
 /// The lines of `text` next to `said` in which a program may go on to state amounts, and whether each is a part of the message, so that it may

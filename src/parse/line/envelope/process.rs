@@ -3,7 +3,7 @@
 use nom::branch::alt;
 use nom::bytes::complete::{tag, tag_no_case, take_till, take_until, take_while_m_n, take_while1};
 use nom::character::complete::{char, one_of, space0, space1, u32 as integer};
-use nom::combinator::{map_opt, not, opt, peek, recognize};
+use nom::combinator::{map_opt, not, opt, peek, recognize, verify};
 use nom::number::complete::double;
 use nom::sequence::{delimited, pair, preceded, separated_pair, terminated};
 use nom::{IResult, Parser};
@@ -102,11 +102,9 @@ pub(super) fn nccl_device(text: &str) -> IResult<&str, Facts<'_>> {
 /// `[1420] FATAL: ` of PostgreSQL, behind the time: the process, then the level, which stays.
 pub(super) fn pid_before_level(text: &str) -> IResult<&str, Facts<'_>> {
     const LEVELS: &[&str] = &["PANIC", "FATAL", "ERROR", "WARNING", "NOTICE", "HINT", "DETAIL", "STATEMENT", "LOG"];
-    let (rest, pid) = delimited(char('['), integer, tag("] ")).parse(text)?;
-    match rest.split_once(':').is_some_and(|(level, _)| LEVELS.contains(&level)) {
-        true => Ok((rest, Facts { pid: Some(pid), ..Facts::default() })),
-        false => Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::OneOf))),
-    }
+    let level = verify(take_until(":"), |level: &str| LEVELS.contains(&level));
+    let (rest, pid) = terminated(delimited(char('['), integer, tag("] ")), peek(level)).parse(text)?;
+    Ok((rest, Facts { pid: Some(pid), ..Facts::default() }))
 }
 
 /// `[1693470012.118450] [node3:2218 :0]        mm_posix.c:226  UCX  ERROR ` of UCX: seconds since 1970, host, process, thread.

@@ -38,9 +38,12 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// What the members of the line of JSON `raw` say.
+    /// What the members of `raw` say, if it is a line of JSON.
     pub fn of(raw: &[u8]) -> Writer {
         let mut writer = Writer::default();
+        if raw.trim_ascii_start().first() != Some(&b'{') {
+            return writer;
+        }
         // A rank of LoRA and the parent's pid stand deeper.
         for Member { key, value, .. } in members(raw).filter(|member| member.depth == 1) {
             let words = || std::str::from_utf8(&raw[value.clone()]).ok();
@@ -69,16 +72,18 @@ pub fn wrapped_texts(raw: &[u8]) -> Vec<Range<usize>> {
     if is_object && rest[1..].trim_ascii_start().first() == Some(&b'\'') || !is_object && rest.first() != Some(&b'"') {
         return Vec::new();
     }
-    let is_told = |member: &Member<'_>| FAILURE.contains(&member.key) && has_lines(&raw[member.value.clone()]);
-    let is_message = |member: &Member<'_>| MESSAGE.contains(&member.key);
-    let texts = || members(raw).filter(|member| member.is_text);
     // A member on a line of its own, of JSON printed over several lines, is the only one.
     let most = if is_object { usize::MAX } else { 1 };
-    if !texts().take(most).any(|member| is_message(&member) || is_told(&member)) {
-        return Vec::new();
+    let (mut texts, mut wraps) = (Vec::new(), false);
+    for Member { key, value, .. } in members(raw).filter(|member| member.is_text).take(most) {
+        let is_message = MESSAGE.contains(&key);
+        if is_message || FAILURE.contains(&key) {
+            // One line that says what failed is no other program's.
+            wraps |= is_message || has_lines(&raw[value.clone()]);
+            texts.push(value);
+        }
     }
-    let speaks = |member: &Member<'_>| is_message(member) || FAILURE.contains(&member.key);
-    texts().take(most).filter(speaks).map(|member| member.value).collect()
+    if wraps { texts } else { Vec::new() }
 }
 
 /// Whether `raw`, which is no JSON, holds a traceback whose line ends and quotes are escaped, as `repr` and nested JSON write them.
