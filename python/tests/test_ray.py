@@ -85,6 +85,25 @@ def test_a_node_whose_digest_cannot_be_read_did_not_answer(tmp_path: Path) -> No
     assert f"good:{LOG}".encode() in said
 
 
+@pytest.mark.parametrize("memory", [True, False], ids=["from memory", "from a file"])
+def test_a_binary_that_was_sent_leaves_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: bool) -> None:
+    monkeypatch.setattr(on_node.tempfile, "tempdir", str(tmp_path))
+    if not memory:
+        monkeypatch.setattr(on_node, "in_memory", lambda content: refuse())
+    elif not hasattr(os, "memfd_create"):
+        pytest.skip("this platform has no files in memory")
+    made: List[str] = []
+    monkeypatch.setattr(on_node, "kept", lambda sent, folder, kept=on_node.kept: made.append(folder) or kept(sent, folder))
+    task = on_node.Task("node7", (str(LOG),), "", 60.0, on_node.this_platform())
+    state, digest, words = on_node.answer(task.words(), Path(oomdoc.find_binary()).read_bytes())
+    assert (state, words) == (on_node.DIGEST, "") and digest
+    assert len(made) == (0 if memory else 1) and not list(tmp_path.iterdir())
+
+
+def refuse() -> NoReturn:
+    raise OSError("no file in memory may be executed")
+
+
 def test_what_is_the_same_of_many_nodes_is_said_once() -> None:
     notes = Notes()
     for node in range(30):

@@ -12,8 +12,9 @@ import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, Iterator, List, Optional, Tuple
 
 # The logs in a Ray session's folder: what the processes printed, and what Ray's own processes say about their deaths. A rotated file ends
 # in `.1` and so on.
@@ -63,16 +64,40 @@ def answer(words: Tuple[str, Tuple[str, ...], str, float, str], sent: Optional[b
     said = f"of {len(paths) + left} files only the {len(paths)} newest were read" if left else ""
     options = ["digest", "--node", task.name, "--", *paths]
     try:
-        # A running program no longer needs its file, so deleting it now leaves nothing behind however this task ends.
-        with tempfile.TemporaryDirectory(prefix="oomdoc-") as folder:
-            process = begun([command or "" if sent is None else kept(sent, folder), *options])
+        process = begun([command or "", *options]) if sent is None else sent_and_begun(sent, options)
     except OSError as error:
         return NO_BINARY, b"", f"the oomdoc command could not be started: {error}"
     return read(process, task.timeout, said)
 
 
-def begun(command: List[str]) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+def begun(command: List[str], keep: Tuple[int, ...] = ()) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=keep)
+
+
+def sent_and_begun(sent: bytes, options: List[str]) -> "subprocess.Popen[bytes]":
+    """Starts the binary that was sent along, where possible from memory: Ray may kill this process at any moment, which would leave a file
+    behind, and nodes often forbid to execute files in the temporary folder."""
+    try:
+        with in_memory(sent) as file:
+            return begun([f"/proc/self/fd/{file}", *options], (file,))
+    except (AttributeError, OSError):
+        # Not Linux, or a kernel that forbids it (`vm.memfd_noexec`). A running program no longer needs its file.
+        with tempfile.TemporaryDirectory(prefix="oomdoc-") as folder:
+            return begun([kept(sent, folder), *options])
+
+
+@contextmanager
+def in_memory(content: bytes) -> Iterator[int]:
+    """A descriptor of a file that exists in memory only. No one may hold it for writing while it is executed."""
+    writer = os.memfd_create("oomdoc")
+    with os.fdopen(writer, "wb") as file:
+        file.write(content)
+        file.flush()
+        reader = os.open(f"/proc/self/fd/{writer}", os.O_RDONLY)
+    try:
+        yield reader
+    finally:
+        os.close(reader)
 
 
 def read(process: "subprocess.Popen[bytes]", timeout: float, said: str) -> Answer:
