@@ -11,7 +11,7 @@ use crate::model::{Report, one_line};
 /// comment's URL.
 pub(super) fn write(report: &Report, folder: &Path, comment: Option<&str>) -> Result<(), CliError> {
     let Some(path) = std::env::var_os("GITHUB_OUTPUT").map(PathBuf::from) else { return Ok(()) };
-    let root = report.incidents.first();
+    let root = report.subject();
     let cause = root.and_then(|incident| incident.diagnoses.first()).map(|diagnosis| diagnosis.cause.to_string());
     let file = |name: &str| folder.join(name).display().to_string();
     let values = [

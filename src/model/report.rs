@@ -47,6 +47,13 @@ pub struct Report {
     pub ranks: Option<Ranks>,
 }
 
+impl Report {
+    /// The incident that the report is about: none if the job outlived it and failed of something else.
+    pub fn subject(&self) -> Option<&Incident> {
+        self.incidents.first().filter(|root| !root.recovered || self.other_failure.is_none())
+    }
+}
+
 /// The nodes of a job whose logs were read on the nodes themselves.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -1,7 +1,7 @@
 //! A summary of a few lines, for an annotation or a chat message.
 
 use super::details::{percent, shorten, strip};
-use super::phrases::{describe, subject, title};
+use super::phrases::{describe, title};
 use super::wording;
 use super::{change, numbered, telling};
 use crate::knowledge::Language;
@@ -10,7 +10,7 @@ use crate::model::Report;
 /// The verdict, the victim, the cause, the changes and the proving line: one line each, without control characters.
 pub fn brief(report: &Report, language: Language) -> String {
     let mut lines = vec![title(report, language)];
-    if let Some(incident) = subject(report) {
+    if let Some(incident) = report.subject() {
         lines.extend(incident.ignored.as_ref().map(wording::labels(language).ignored));
         if !incident.victim.is_unknown() {
             lines.push(describe(&incident.victim, language));
@@ -24,7 +24,7 @@ pub fn brief(report: &Report, language: Language) -> String {
         );
         lines.extend((1..).zip(numbered(incident)).map(|(number, patch)| format!("{number}. {}", change(patch))));
     }
-    let proof = subject(report).map(|incident| &incident.evidence);
+    let proof = report.subject().map(|incident| &incident.evidence);
     let proof = proof.or(report.other_failure.as_ref().map(|failure| &failure.evidence));
     let first = proof.and_then(|cites| cites.first());
     lines.extend(first.map(|cite| format!("{}  {}", cite.location, shorten(&cite.text))));

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::phrases::subject;
 use super::selection::{figures, proposed, telling};
 use super::snapshot::ordered;
 use crate::model::{
@@ -163,7 +162,7 @@ pub fn compacted(report: &Report, most: usize) -> Result<Compact<'_>, serde_json
 
 impl Compact<'_> {
     fn of(report: &Report) -> Compact<'_> {
-        let root = subject(report);
+        let root = report.subject();
         let failure = report.other_failure.as_ref();
         let evidence = root.map(|root| &root.evidence).or(failure.map(|failure| &failure.evidence));
         Compact {

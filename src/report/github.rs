@@ -6,13 +6,13 @@ use std::path::Path;
 
 use super::annotation_place::annotation_place;
 use super::brief::brief;
-use super::phrases::{subject, title};
+use super::phrases::title;
 use crate::knowledge::Language;
 use crate::model::Report;
 
 /// One annotation, on the line of the launch configuration under `root` or on no file; empty for a healthy job.
 pub fn github(report: &Report, language: Language, root: &Path) -> String {
-    let root_incident = subject(report);
+    let root_incident = report.subject();
     let level = match root_incident {
         Some(incident) if incident.ignored.is_some() => "notice",
         Some(incident) if !incident.recovered => "error",

@@ -2,7 +2,7 @@
 //! there.
 
 use super::next_steps::next_step;
-use super::phrases::{amount, describe, effects, subject, title, together};
+use super::phrases::{amount, describe, effects, title, together};
 use super::selection::{change, proposed, telling};
 use super::wording::{self, Amounts, Labels};
 use crate::diagnosis::UNKNOWN;
@@ -53,7 +53,7 @@ impl Action {
 impl Lead<'_> {
     /// The lead of `report`, in `language`.
     pub fn of(report: &Report, language: Language) -> Lead<'_> {
-        let Some(root) = subject(report) else {
+        let Some(root) = report.subject() else {
             let next = report.other_failure.as_ref().and_then(|failure| next_step(failure.name, language));
             let action = next.map(|words| Action::Look(words.to_owned()));
             return Lead { what: title(report, language), ignored: None, why: None, action };

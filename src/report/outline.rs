@@ -2,7 +2,7 @@
 
 use super::details::{consumers_by_role, describe_job};
 use super::lead::Lead;
-use super::phrases::{others, subject};
+use super::phrases::others;
 use super::ranks;
 use super::selection::{self, numbered, proposed, telling};
 use super::snapshot;
@@ -134,7 +134,7 @@ impl<'a> Outline<'a> {
     pub fn of(report: &'a Report, language: Language, limits: &Limits) -> Outline<'a> {
         let labels = wording::labels(language);
         let mut outline = Outline { lead: Lead::of(report, language), sections: Vec::new(), is_cut: false };
-        match (subject(report), &report.other_failure) {
+        match (report.subject(), &report.other_failure) {
             (Some(root), _) => {
                 outline.changes(root, language);
                 outline.job(root, &report.job, labels);

@@ -5,21 +5,16 @@ use super::wording::{self};
 use crate::knowledge::Language;
 use crate::model::{Bytes, Figure, FigureName, Incident, Patch, Report, Victim};
 
-/// The incident that the report is about: none if the job outlived it and failed of something else.
-pub(super) fn subject(report: &Report) -> Option<&Incident> {
-    report.incidents.first().filter(|root| !root.recovered || report.other_failure.is_none())
-}
-
 /// The incidents that the report is not about.
 pub(super) fn others(report: &Report) -> &[Incident] {
-    let about = usize::from(subject(report).is_some());
+    let about = usize::from(report.subject().is_some());
     report.incidents.get(about..).unwrap_or_default()
 }
 
 /// The verdict as a title.
 pub(super) fn title(report: &Report, language: Language) -> String {
     let labels = wording::labels(language);
-    match (subject(report), &report.other_failure) {
+    match (report.subject(), &report.other_failure) {
         (Some(root), _) => headline(root, language),
         (None, Some(failure)) => format!("{}: {}", labels.not_oom, wording::other_failure(failure.name, language)),
         // Only the first line; the advice below it is for a terminal.

@@ -23,7 +23,7 @@ pub fn notify(
 fn message(report: &Report, language: Language, run: Option<&str>) -> Value {
     let text = report::brief(report, language);
     let text = text.lines().map(escape).chain(run.map(escape)).collect::<Vec<_>>().join("\n");
-    let root = report.incidents.first();
+    let root = report.subject();
     let cause = root.and_then(|incident| incident.diagnoses.first()).map(|diagnosis| &*diagnosis.cause);
     json!({
         "text": text,

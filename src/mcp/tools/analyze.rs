@@ -176,11 +176,11 @@ pub(super) fn keep(report: &Report, tools: &Tools, save: Option<bool>) -> Result
 impl<'a> OneJob<'a> {
     /// `report` in about `most` bytes.
     pub fn of(report: &'a Report, most: usize) -> Result<OneJob<'a>, Problem> {
-        let root = report.incidents.first();
+        let root = report.subject();
         Ok(OneJob {
             report: report::compacted(report, most)?,
             why: root.and_then(|root| root.diagnoses.first()).map(|first| first.why.chars().take(most / 4).collect()),
-            recovered: root.is_some_and(|root| root.recovered),
+            recovered: report.incidents.first().is_some_and(|root| root.recovered),
             seen: root.map(|root| &root.seen).filter(|seen| seen.count > 0),
             capture_next: root
                 .map(|root| root.capture_next.iter().map(String::as_str).take(4).collect())

@@ -15,7 +15,7 @@ use super::context_lines::BESIDE;
 use super::details::{describe_job, end_in_words, percent, place_of, remarks, strip};
 use super::diff::class;
 use super::lead::Lead;
-use super::phrases::{amount, describe, effects, headline, others, phase, subject, title, together};
+use super::phrases::{amount, describe, effects, headline, others, phase, title, together};
 use super::selection::from_to;
 use super::wording::{self, Labels};
 use super::{has_log, numbered, selection, telling};
@@ -87,7 +87,7 @@ impl HtmlPage<'_> {
     fn body(&self) -> Markup {
         html! {
             (self.lead())
-            @match subject(self.report) {
+            @match self.report.subject() {
                 Some(root) => {
                     (self.incident(root))
                     (self.followers(others(self.report)))
@@ -153,7 +153,7 @@ impl HtmlPage<'_> {
 
     fn mood(&self) -> &'static str {
         let is_read = has_log(self.report);
-        if subject(self.report).is_some_and(|root| root.ignored.is_some()) {
+        if self.report.subject().is_some_and(|root| root.ignored.is_some()) {
             return "warn";
         }
         match (self.report.verdict, &self.report.other_failure, self.report.incidents.is_empty()) {

@@ -8,7 +8,6 @@ use anstyle::{AnsiColor, Style};
 use super::details::{percent, printable, strip, without_shared_folder};
 use super::lead::Lead;
 use super::outline::{Item, Limits, Outline, Section};
-use super::phrases::subject;
 use super::wording::Topic;
 use super::wording::{self, Labels};
 use super::{has_log, is_read};
@@ -90,7 +89,7 @@ struct TextPage {
 
 impl TextPage {
     fn lead(&mut self, report: &Report, lead: &Lead<'_>) {
-        let root = subject(report);
+        let root = report.subject();
         let style = match (root, &report.other_failure) {
             (Some(_), _) => BAD,
             (None, Some(_)) => WARN,
