@@ -332,6 +332,7 @@ fn failed_part<'f>(root: Option<&'f FoundIncident>, job: &'f Job) -> Failed<'f> 
     let Some(root) = root else { return Failed::default() };
     let limit = root.incident.figures.iter().find(|figure| figure.name == FigureName::MemcgLimit);
     Failed {
+        frames: &root.frames,
         name: root.text(CONTAINER_NAME).or_else(|| root.text(SERVICE_NAME)),
         limit: limit.and_then(|figure| figure.bytes),
         model: job.model.as_deref(),
@@ -472,5 +473,6 @@ fn explain(
     };
     incident.diagnoses = diagnoses.into_iter().map(with_patches).collect();
     patch::drop_contradictions(&mut incident.diagnoses);
+    patch::lead_with_new(&mut incident.diagnoses);
     incident
 }

@@ -48,7 +48,10 @@ fn fault_of(file: &str, before: &str, after: &str, patch: &Patch) -> Outcome<Opt
     // A variable that holds options counts once as a whole and once for each option.
     let holds_another =
         |(_, key): &(String, String)| changed.iter().any(|(_, other)| other.starts_with(&format!("{key}.")));
-    let changed: Vec<_> = changed.iter().filter(|key| !holds_another(key)).collect();
+    // And an option of a command that a YAML file lists, also as an element of that list.
+    let has_flag = changed.iter().any(|(kind, _)| kind == "Flag");
+    let is_listed = |(kind, key): &(String, String)| has_flag && kind == "Setting" && key.ends_with(']');
+    let changed: Vec<_> = changed.iter().filter(|key| !holds_another(key) && !is_listed(key)).collect();
     let value = patch.edits.first().map(|edit| edit.to.to_string()).unwrap_or_default();
     let partners = patch.with.iter().map(|partner| (partner.knob.as_str(), partner.to.to_string()));
     let wanted: Vec<(&str, String)> = [(patch.knob.as_str(), value)].into_iter().chain(partners).collect();

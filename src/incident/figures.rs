@@ -1,7 +1,7 @@
 //! The figures that belong to an incident.
 
 use super::Case;
-use crate::model::{Event, FactValue, Figure, FigureName, Kind, PROCESS_IN_USE, Victim, What};
+use crate::model::{Event, FactValue, Figure, FigureName, Kind, PROCESS_IN_USE, Severity, Victim, What};
 
 /// Most figures of an incident; those of further ranks add nothing.
 const MOST: usize = 96;
@@ -40,7 +40,10 @@ pub(super) fn of(case: &Case, kind: Kind, events: &[&Event], victims: &[Victim])
         _ => false,
     });
     let numbers = reports.flat_map(|event| &event.figures).filter(|figure| figure.name == FigureName::VictimPid);
-    for figure in own.chain(series).chain(sizes).chain(numbers.take(1)) {
+    let warned = events.first().into_iter().flat_map(|root| warned(case, root));
+    let warned =
+        warned.filter(|figure| events.iter().flat_map(|event| &event.figures).all(|own| own.name != figure.name));
+    for figure in own.chain(series).chain(warned).chain(sizes).chain(numbers.take(1)) {
         if figures.len() < MOST && !figures.contains(figure) {
             figures.push(figure.clone());
         }
@@ -49,6 +52,19 @@ pub(super) fn of(case: &Case, kind: Kind, events: &[&Event], victims: &[Victim])
         figures.extend(case.events.iter().find_map(|event| own_number(event, &is_victim)));
     }
     figures
+}
+
+/// The figures with which the program that made `root` warned of it: Dask's worker pauses at a share of its limit before its nanny restarts it.
+/// Where several warned, none is known to be the one.
+fn warned<'c>(case: &'c Case, root: &Event) -> impl Iterator<Item = &'c Figure> {
+    let is_warning = |event: &&Event| {
+        let is_pressure = matches!(&event.what, What::Shortage(shortage) if shortage.severity == Severity::Pressure);
+        let (own, at) = (&event.at.location, &root.at.location);
+        is_pressure && event.producer == root.producer && own.path == at.path && own.line < at.line
+    };
+    let mut warnings = case.events.iter().filter(is_warning);
+    let only = warnings.next().filter(|_| warnings.next().is_none());
+    only.into_iter().flat_map(|event| &event.figures)
 }
 
 /// The host's figure of the same name that was printed later than `figure` and still before `root`: a print of several lines was not over

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::part::{self, Failed, Part};
-use crate::config::{Document, Entry, EntryKind, Format};
+use crate::config::{Command, Document, Entry, EntryKind, Format};
 use crate::knowledge::{Knob, Target, is_end, is_named, last_step};
 
 /// A knob as a configuration sets it.
@@ -103,6 +103,9 @@ impl SettingIndex {
             let is_part = || document.format() == Format::Yaml && knob.ends_in(&entry.key);
             let is_named = knob.knows(without_file(&entry.key));
             let (is_beside, is_of_other) = self.is_of_other(*place);
+            if knob.is_generic() && is_unnamed_beside_named(documents, document) {
+                continue;
+            }
             if suits(knob, entry, document) && (is_named || is_part()) && !is_beside {
                 settings.push(((place.0, is_of_other, !is_named), Setting { document, entry }));
             }
@@ -213,10 +216,63 @@ fn is_queued_by(document: &Document, mark: &str) -> bool {
     document.scheduler().is_some_and(|scheduler| scheduler.mark == mark)
 }
 
+/// Whether an entry of `document` may be the option of a program that nobody knows: a number that is given to a script of Python or stands in a
+/// configuration, and is not about evaluation. A file that describes a model says what its weights are.
+fn may_be_a_strangers(entry: &Entry, document: &Document) -> bool {
+    let is_of_script = |command: usize| document.commands().get(command).is_some_and(runs_python);
+    let of_command = match entry.kind {
+        EntryKind::Flag => entry.command.is_some_and(is_of_script) || document.format() == Format::Log,
+        EntryKind::Override => entry.command.is_none_or(is_of_script),
+        EntryKind::Setting => true,
+        EntryKind::Variable | EntryKind::Env | EntryKind::Directive => false,
+    };
+    let is_of_evaluation = |name: &str| {
+        let words = || name.split(|c: char| !c.is_alphanumeric());
+        words().any(|word| part::EVALUATION.iter().any(|other| word.eq_ignore_ascii_case(other)))
+    };
+    let above = entry.key.rsplit_once('.').map_or("", |(above, _)| above);
+    let file = document.path().rsplit(['/', '\\']).next().unwrap_or_default();
+    let is_model = || {
+        let mut keys = document.entries().iter().map(|entry| &*entry.key);
+        document.format() == Format::Json && keys.any(|key| matches!(key, "model_type" | "architectures"))
+            || matches!(file, "generation_config.json" | "tokenizer_config.json")
+    };
+    let is_number = matches!(&entry.value.to_string().parse::<f64>(), Ok(number) if number.is_finite());
+    let is_file = !matches!(document.format(), Format::Log | Format::Python);
+    of_command && is_number && !is_of_evaluation(above) && !(is_file && is_of_evaluation(file)) && !is_model()
+}
+
+/// Whether the commands of the job name other files of its format, but not `document`: `--config exp.yaml` beside `base.yaml`.
+fn is_unnamed_beside_named(documents: &[Document], document: &Document) -> bool {
+    let is_file = |other: &&Document| other.format() == document.format();
+    if matches!(document.format(), Format::Shell | Format::Log | Format::Python)
+        || documents.iter().filter(is_file).count() < 2
+    {
+        return false;
+    }
+    let scripts = || documents.iter().filter(|other| other.format() == Format::Shell);
+    let values = scripts().flat_map(Document::entries).map(|entry| entry.value.to_string());
+    let operands = scripts().flat_map(Document::commands).flat_map(|command| command.operands.iter().cloned());
+    let words: Vec<String> = values.chain(operands).collect();
+    let file = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+    let is_named = |other: &Document| words.iter().any(|word| file(word) == file(other.path()));
+    !is_named(document) && documents.iter().filter(is_file).any(is_named)
+}
+
+/// Whether a command runs Python, itself or as a launcher.
+fn runs_python(command: &Command) -> bool {
+    let program = command.program.rsplit('/').next().unwrap_or_default();
+    let runs = ["python", "torchrun", "accelerate", "deepspeed", "colossalai", "mpirun", "horovodrun"];
+    part::script(command).is_some() || runs.iter().any(|runner| program.starts_with(runner))
+}
+
 /// Whether an entry of this kind in `document` can set a knob with this target. A script's variable does not reach the processes that it
 /// starts, and each scheduler has options of its own.
 fn suits(knob: &Knob, entry: &Entry, document: &Document) -> bool {
     let target = knob.target;
+    if knob.is_generic() && target == Target::Cli && !may_be_a_strangers(entry, document) {
+        return false;
+    }
     match entry.kind {
         EntryKind::Variable => false,
         // Some programs take their options from variables as well: `MAX_BATCH_PREFILL_TOKENS`.

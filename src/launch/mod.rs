@@ -255,12 +255,25 @@ impl<'k> JobConfig<'k> {
         self.is_configured(&knob.framework) && (knob.target != Target::Json || is_given())
     }
 
-    /// The knobs of the job, its framework's own first. If the framework's configuration is known, generic knobs, which
-    /// match settings of any framework, are left out.
+    /// The knobs of the job, its framework's own first.
     pub fn knobs(&self) -> impl Iterator<Item = &'k Knob> {
-        let is_known = self.framework().is_some_and(|framework| self.is_configured(framework));
-        let knobs = self.knowledge.stack(self.framework()).into_iter().flat_map(|name| self.knobs_of(name));
-        knobs.filter(move |knob| !(is_known && knob.is_generic()))
+        self.of_stack().filter(|knob| self.has_generic(knob))
+    }
+
+    /// Whether `knob` may be the job's: not if it is generic, which matches settings of any program, and the job is known to run a
+    /// framework with options of its own. A script on top of that framework has further ones.
+    pub fn has_generic(&self, knob: &Knob) -> bool {
+        if !knob.is_generic() {
+            return true;
+        }
+        let Some(framework) = self.framework().filter(|framework| self.is_configured(framework)) else { return true };
+        let is_known = |key: &str| self.of_stack().any(|other| !other.is_generic() && other.knows(key));
+        let is_of_script = |setting: Setting<'_>| setting.is_own() && !is_known(without_file(&setting.entry.key));
+        self.knowledge.is_beneath_others(framework) && self.setting(knob).is_some_and(is_of_script)
+    }
+
+    fn of_stack(&self) -> impl Iterator<Item = &'k Knob> {
+        self.knowledge.stack(self.framework()).into_iter().flat_map(|name| self.knobs_of(name))
     }
 
     pub(crate) fn knobs_of<'n>(&self, framework: &'n str) -> impl Iterator<Item = &'k Knob> + use<'k, 'n> {

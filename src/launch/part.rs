@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::config::{Command, Document, Entry, EntryKind, Format, Value};
 use crate::knowledge::last_step;
-use crate::model::{Bytes, Location};
+use crate::model::{Bytes, Frame, Location};
 use crate::parse::granted;
 
 /// What the logs tell of the part that failed.
@@ -20,6 +20,8 @@ pub struct Failed<'f> {
     pub model: Option<&'f str>,
     /// The log in which it failed, as citations name it.
     pub log: Option<&'f str>,
+    /// Its stack.
+    pub frames: &'f [Frame],
 }
 
 /// `files` without code of others: of several files with code, those count that the stack in `frames` or a command names; if none is named,
@@ -124,7 +126,7 @@ impl Part {
     pub fn of(document: &Document, failed: &Failed<'_>) -> Option<Part> {
         match document.format() {
             Format::Yaml => Part::of_containers(document, failed),
-            Format::Shell => Part::of_commands(document, failed),
+            Format::Shell => Part::of_commands(document, failed).or_else(|| Part::of_scripts(document, failed)),
             _ => None,
         }
     }
@@ -176,6 +178,29 @@ impl Part {
         Some(Part { command: Some(command), has_failed: true, others, other_commands })
     }
 
+    /// Of several scripts of Python, the one that the stack names: the data is prepared before it, the model evaluated after it. Of two calls
+    /// of that script, the one that trains.
+    fn of_scripts(document: &Document, failed: &Failed<'_>) -> Option<Part> {
+        let commands = document.commands();
+        let of_stack: HashSet<&str> = failed.frames.iter().filter_map(|frame| name(&frame.file)).collect();
+        let scripts: Vec<(usize, &str)> =
+            (0..commands.len()).filter_map(|at| Some((at, script(&commands[at])?))).collect();
+        let evaluates = |at: usize| {
+            let mut own = document.entries().iter().filter(|entry| entry.command == Some(at));
+            own.any(|entry| EVALUATION.iter().any(|word| last_step(&entry.key).split('_').any(|part| part == *word)))
+        };
+        let named = scripts.iter().filter(|(_, script)| of_stack.contains(script)).map(|(at, _)| *at);
+        let command = only(named.clone()).or_else(|| only(named.filter(|at| !evaluates(*at))))?;
+        let other_commands: HashSet<usize> = scripts.iter().map(|(at, _)| *at).filter(|at| *at != command).collect();
+        if other_commands.is_empty() {
+            return None;
+        }
+        let is_other = |entry: &Entry| entry.command.is_some_and(|own| other_commands.contains(&own));
+        let entries = document.entries().iter().enumerate();
+        let others = entries.filter(|(_, entry)| is_other(entry)).map(|(index, _)| index).collect();
+        Some(Part { command: Some(command), has_failed: true, others, other_commands })
+    }
+
     /// Whether the entry with this index belongs to another part.
     pub fn excludes(&self, entry: usize) -> bool {
         self.others.contains(&entry)
@@ -193,6 +218,26 @@ impl Part {
         };
         says(true) && !says(false)
     }
+}
+
+/// Words of options, keys and files that are about something else than training.
+pub(super) const EVALUATION: &[&str] = &[
+    "eval",
+    "evaluate",
+    "evaluation",
+    "val",
+    "valid",
+    "validation",
+    "validate",
+    "test",
+    "infer",
+    "inference",
+    "predict",
+];
+
+/// The script of Python that a command runs, without its folder.
+pub(super) fn script(command: &Command) -> Option<&str> {
+    command.words().filter(|word| word.ends_with(".py")).find_map(name)
 }
 
 /// A container or service of a file, with all that stands in it.

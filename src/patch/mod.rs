@@ -6,7 +6,7 @@
 //! suffices alone, the cheapest sufficient set is determined.
 
 mod advice;
-mod contradictions;
+mod consistent;
 mod edit;
 mod gate;
 mod goal;
@@ -18,16 +18,16 @@ mod tests;
 mod turn;
 
 pub use advice::Advice;
-pub use contradictions::drop_contradictions;
+pub use consistent::{drop_contradictions, lead_with_new};
 pub use edit::apply;
 
 use std::cell::{LazyCell, OnceCell};
 use std::ops::Deref;
 
-use crate::config::Value;
+use crate::config::{Entry, EntryKind, Value};
 use crate::facts::{Answer, Evaluator, Facts};
 use crate::knowledge::{
-    CauseRule, Condition, Direction, Knob, Knowledge, Language, NotAdvisedRow, PatchRow, To, Turn, plain_name,
+    CauseRule, Condition, Direction, Knob, Knowledge, Language, NotAdvisedRow, PatchRow, Target, To, Turn, plain_name,
 };
 use crate::launch::{
     JobConfig, MemoryChange, Prediction, device_memory, device_wanted, host_memory, host_used, without_file,
@@ -210,6 +210,9 @@ impl<'a> Workbench<'a> {
         let setting = self.launch.setting(knob);
         let key = setting.map(|setting| plain_name(without_file(&setting.entry.key)));
         let written = key.and_then(|key| knob.names().find(|name| plain_name(name) == key));
+        if let Some(setting) = setting.filter(|_| knob.is_generic()) {
+            return Some(as_written(setting.entry));
+        }
         if let Some(written) = written {
             return (!self.is_of_another_version(knob, written)).then(|| written.to_owned());
         }
@@ -221,7 +224,7 @@ impl<'a> Workbench<'a> {
         // If the error message names a variable, this version reads that one.
         let message = self.facts.text("message").unwrap_or_default();
         let is_variable = |name: &&str| name.split('.').next().is_some_and(|base| message.contains(base));
-        let is_env = knob.target == crate::knowledge::Target::Env;
+        let is_env = knob.target == Target::Env;
         let named = knob.names().filter(|_| is_env).find(is_variable);
         Some(named.unwrap_or(spelled).to_owned())
     }
@@ -240,15 +243,17 @@ impl<'a> Workbench<'a> {
         let is_named =
             |knob: &Knob| row.knob.as_deref().is_none_or(|name| name == format!("{}.{}", knob.framework, knob.id));
         let all = self.knowledge.knobs_for(self.launch.framework(), &row.lever, row.direction);
-        // If the job's configuration is known, generic knobs do not belong to it.
-        let is_known = self.launch.framework().is_some_and(|framework| self.launch.is_configured(framework));
-        let is_own = |knob: &Knob| !(is_known && knob.is_generic()) || row.knob.is_some();
+        let is_own = |knob: &Knob| self.launch.has_generic(knob) || row.knob.is_some();
         let mut nearer: Vec<&Knob> = Vec::new();
-        // A framework's own option hides the option of the same name of a framework beneath it.
+        // A framework's own option hides the option of the same name of a framework beneath it. Of the many names of a generic knob only
+        // the one that the job has counts.
         let mut is_first = |knob: &'a Knob| {
-            let is_taken = nearer
-                .iter()
-                .any(|other| other.framework != knob.framework && other.names().any(|name| knob.knows(name)));
+            let written = self.launch.setting(knob).map(|setting| without_file(&setting.entry.key));
+            let is_same = |other: &Knob| match written.or_else(|| knob.names().next()).filter(|_| knob.is_generic()) {
+                Some(name) => other.knows(name),
+                None => other.names().any(|name| knob.knows(name)),
+            };
+            let is_taken = nearer.iter().any(|other| other.framework != knob.framework && is_same(other));
             nearer.push(knob);
             !is_taken
         };
@@ -262,9 +267,14 @@ impl<'a> Workbench<'a> {
                 is_set: self.launch.setting(knob).is_some_and(|setting| setting.is_own()),
             })
             .collect();
+        // An option of the program that stands there already, in whose code the argument of a call gets its value.
+        let is_option = |knob: &Knob| knob.is_generic() && self.launch.setting(knob).is_some();
+        if candidates.iter().any(|candidate| is_option(candidate.knob)) {
+            candidates.retain(|candidate| candidate.is_set || candidate.knob.target != Target::Python);
+        }
         candidates.sort_by_key(|candidate| {
             let Candidate { knob, is_elsewhere, is_advised, is_set, .. } = candidate;
-            (*is_elsewhere, knob.is_generic(), !is_advised, !is_set)
+            (*is_elsewhere, knob.is_generic() && !is_option(knob), !is_advised, !is_set)
         });
         candidates
     }
@@ -490,4 +500,16 @@ fn no_more_than(goal: &Goal, set: &str) -> Option<String> {
 /// Whether this turn switches the knob off.
 fn is_off(turn: &Turn, to: &str) -> bool {
     turn.to == To::Off || to == "none"
+}
+
+/// The name of a setting as the user writes it: an option with its dashes.
+fn as_written(entry: &Entry) -> String {
+    let key = without_file(&entry.key);
+    let dashes = match entry.kind {
+        EntryKind::Flag if entry.at.text.contains(&format!("--{key}")) => "--",
+        EntryKind::Flag if entry.at.text.contains(&format!("-{key}")) => "-",
+        EntryKind::Flag => "--",
+        _ => "",
+    };
+    format!("{dashes}{key}")
 }

@@ -56,6 +56,7 @@ pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, si
         let end = place + size.text.len();
         let before = range.start.max(floor(whole, label_end.saturating_sub(120)))..label_end;
         let behind = behind_its_whole(whole, end..range.end);
+        let is_part = behind.start != end;
         let behind = behind.start..range.end.min(floor(whole, behind.start + 80));
         let (before, behind) = (own_clause_before(whole, before), own_clause_behind(whole, behind));
         let before = Plain::of(whole, before, Wrap::Blank).text;
@@ -77,7 +78,9 @@ pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, si
             }
             let left =
                 row.before.iter().filter(|words| ends_with_words(before.0, words) || ends_with_words(before.1, words));
-            let right = row.behind.iter().filter(|words| {
+            // Of `24 MB of 64 MB requested` the whole was.
+            let is_part = is_part && row.figure == FigureName::Requested;
+            let right = row.behind.iter().filter(|_| !is_part).filter(|words| {
                 starts_with_words(behind, words) || starts_with_words(behind.trim_start_matches("memory "), words)
             });
             let only = row.bytes_alone.iter().filter(|words| *alone == ***words);
@@ -87,7 +90,9 @@ pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, si
         let said = fit.max_by_key(|(length, _)| *length).map(|(_, name)| name);
         let said_of_all = said.filter(|name| is_of_all(*name));
         let is_share = SHARES.iter().any(|words| starts_with_words(behind, words));
-        let all = || whole_of(memory, &whole[range.start..place]).filter(|_| !is_share);
+        // `only allocated 24 MB of 64 MB requested`
+        let is_asked = said == Some(FigureName::Requested);
+        let all = || whole_of(memory, &whole[range.start..place]).filter(|_| !is_share && !is_asked);
         let Some(name) = said_of_all.or_else(all).or(said) else {
             unnamed.extend(
                 (!is_bare).then(|| (size, whole[range.start..label_end].to_ascii_lowercase(), behind.to_owned())),
@@ -341,9 +346,9 @@ fn sizes(whole: &str, range: Range<usize>) -> impl Iterator<Item = Spot<'_>> {
                 let (_, size) = text::counted(&part[at..], unit).ok()?;
                 return Some(Spot { place, label_end: range.start + label, size, is_bare: false });
             }
-            // `size=8388608000: unable to map`
+            // `size=8388608000: unable to map`, `(size=8388608000)`
             let digits = at + part[at..].bytes().take_while(u8::is_ascii_digit).count();
-            let is_value = part[..at].ends_with('=') && part[digits..].starts_with(": ");
+            let is_value = part[..at].ends_with('=') && [": ", ")"].iter().any(|end| part[digits..].starts_with(end));
             let (number, is_whole) =
                 if is_value { (&part[at..digits], true) } else { (&part[at..], is_narrow_line(whole, place)) };
             let (_, size) = text::bare_bytes(number, is_whole).ok()?;

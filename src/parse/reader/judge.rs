@@ -143,7 +143,7 @@ impl<'m, 's> Case<'m, 's> {
             found.row.means == Meaning::Against
                 && found.row.of.is_none_or(|of| of == head.row.means)
                 && self.counts(found, &own, &sentence)
-                && !self.is_within_a_path(found)
+                && !self.is_within_a_name(found, &own)
         });
         let (mut strongest, mut retries, mut rest) = (0.0f64, false, 0.0);
         for found in against {
@@ -185,19 +185,33 @@ impl<'m, 's> Case<'m, 's> {
     fn is_within_another(&self, part: &FoundSign<'_>) -> bool {
         self.found.iter().any(|whole| {
             let longer = whole.end - whole.start > part.end - part.start;
-            let another = whole.row.means != part.row.means && whole.row.means != Meaning::Memory;
+            let is_advice = part.row.retries && !whole.row.retries;
+            let another = (whole.row.means != part.row.means || is_advice) && whole.row.means != Meaning::Memory;
             longer && another && whole.start <= part.start && whole.end >= part.end
         })
     }
 
-    /// Whether it is part of a source file's name: the `Handling` of `include/ExceptionHandling.hpp:76` means nothing.
-    fn is_within_a_path(&self, found: &FoundSign<'_>) -> bool {
+    /// Whether it is part of a name, which means nothing: the `Handling` of `include/ExceptionHandling.hpp:76`, the `try` of
+    /// `try_init_buf: unable to allocate`. A name that has the words `own` in it is about them.
+    fn is_within_a_name(&self, found: &FoundSign<'_>, own: &Range<usize>) -> bool {
         let text = &self.message.text[self.message.range.clone()];
+        let first = self.message.range.start;
         let place = self.plain.place(self.message.text, found.start..found.end);
-        let (from, to) = (place.start - self.message.range.start, place.end - self.message.range.start);
-        let start = text[..from].rfind(char::is_whitespace).map_or(0, |at| at + 1);
-        let end = text[to..].find(char::is_whitespace).map_or(text.len(), |at| to + at);
-        is_source_file(&text[start..end])
+        let own = self.plain.place(self.message.text, own.clone());
+        let (from, to) = (place.start - first, place.end - first);
+        let within = |is_end: fn(char) -> bool| {
+            let start =
+                text[..from].rfind(is_end).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
+            start..text[to..].find(is_end).map_or(text.len(), |at| to + at)
+        };
+        let name = within(|c| !(c.is_alphanumeric() || c == '_'));
+        let is_beside = name.end + first <= own.start || name.start + first >= own.end;
+        let written = &text[name.clone()];
+        let is_function = name != (from..to)
+            && written.contains('_')
+            && text[name.end..].starts_with(':')
+            && !written.starts_with("test");
+        is_source_file(&text[within(char::is_whitespace)]) || is_beside && is_function
     }
 
     /// The weight of an exception's class on the line, else on a line next to it.

@@ -168,10 +168,12 @@ impl Record {
         if cites.is_empty() {
             cites.push(self.cite_line_of(text));
         }
-        let derived = (cites.len() > 1).then(|| Derivation {
-            formula: format!("`{}`, broken over {} lines", text.replace('\n', " "), cites.len()),
-            from: cites.clone(),
-        });
+        let formula = match bytes {
+            _ if cites.len() > 1 => Some(format!("`{}`, broken over {} lines", text.replace('\n', " "), cites.len())),
+            Some(Bytes(decimal)) if text.starts_with("0x") => Some(format!("{text} = {decimal} bytes")),
+            _ => None,
+        };
+        let derived = formula.map(|formula| Derivation { formula, from: cites.clone() });
         let Citation { location, text, .. } = cites.swap_remove(0);
         Figure { name, bytes, value, text, source: location, derived }
     }

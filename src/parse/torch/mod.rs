@@ -222,7 +222,11 @@ fn other_clause(text: &str) -> IResult<&str, TorchClause<'_>> {
         tag("is free"),
         tag("memory in use"),
         tag("is allocated by PyTorch"),
-        tag("allocated in private pools (e.g., CUDA Graphs)"),
+        recognize((
+            tag("allocated in private pools (e.g., "),
+            take_while1(|c: char| c.is_ascii_alphabetic()),
+            tag(" Graphs)"),
+        )),
         tag("is reserved by PyTorch but unallocated"),
         tag("would exceed allowed memory. (out of memory)"),
         tag("on private pool"),

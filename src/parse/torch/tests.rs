@@ -20,6 +20,14 @@ fn a_message_cut_by_the_terminals_width_is_read_whole() {
 }
 
 #[test]
+fn graphs_of_any_device_have_pools() {
+    let read = figures(&[
+        "torch.OutOfMemoryError: MUSA out of memory. Tried to allocate 512.00 MiB. GPU 1 has a total capacity of 47.99 GiB of which 310.19 MiB is free. Of the allocated memory 36.75 GiB is allocated by PyTorch, with 1.25 GiB allocated in private pools (e.g., MUSA Graphs), and 640.50 MiB is reserved by PyTorch but unallocated.",
+    ]);
+    assert!(has(&read, "torch_reserved_unallocated", "640.50 MiB"), "{read:?}");
+}
+
+#[test]
 fn a_message_in_a_box_is_read_whole() {
     let read = figures(&[
         "RuntimeError: CUDA out of memory. Tried to allocate 150.00 MiB (GPU 0; 79.35 GiB",
