@@ -186,7 +186,7 @@ def until(what: str, found: Callable[[], Optional[T]]) -> T:
 def gone(cluster: Cluster, name: str) -> None:
     """No process of the node's and no file of a command that was sent is left."""
     until(f"oomdoc on {name} ends", lambda: not cluster.digesting(name))
-    until("a command that was sent is removed", lambda: not list(cluster.temporary.glob("oomdoc-*")))
+    assert not list(cluster.temporary.glob("oomdoc-*")), "something is left of a command that was sent"
 
 
 def as_one_machine_says(cluster: Cluster, names: Dict[str, str]) -> None:

@@ -103,10 +103,8 @@ impl SettingIndex {
             let is_part = || document.format() == Format::Yaml && knob.ends_in(&entry.key);
             let is_named = knob.knows(without_file(&entry.key));
             let (is_beside, is_of_other) = self.is_of_other(*place);
-            if knob.is_generic() && is_unnamed_beside_named(documents, document) {
-                continue;
-            }
-            if suits(knob, entry, document) && (is_named || is_part()) && !is_beside {
+            let counts = suits(knob, entry, document) && (is_named || is_part()) && !is_beside;
+            if counts && !(knob.is_generic() && is_unnamed_beside_named(documents, document)) {
                 settings.push(((place.0, is_of_other, !is_named), Setting { document, entry }));
             }
         }
@@ -226,12 +224,8 @@ fn may_be_a_strangers(entry: &Entry, document: &Document) -> bool {
         EntryKind::Setting => true,
         EntryKind::Variable | EntryKind::Env | EntryKind::Directive => false,
     };
-    let is_of_evaluation = |name: &str| {
-        let words = || name.split(|c: char| !c.is_alphanumeric());
-        words().any(|word| part::EVALUATION.iter().any(|other| word.eq_ignore_ascii_case(other)))
-    };
     let above = entry.key.rsplit_once('.').map_or("", |(above, _)| above);
-    let file = document.path().rsplit(['/', '\\']).next().unwrap_or_default();
+    let file = part::name(document.path()).unwrap_or_default();
     let is_model = || {
         let mut keys = document.entries().iter().map(|entry| &*entry.key);
         document.format() == Format::Json && keys.any(|key| matches!(key, "model_type" | "architectures"))
@@ -239,7 +233,8 @@ fn may_be_a_strangers(entry: &Entry, document: &Document) -> bool {
     };
     let is_number = matches!(&entry.value.to_string().parse::<f64>(), Ok(number) if number.is_finite());
     let is_file = !matches!(document.format(), Format::Log | Format::Python);
-    of_command && is_number && !is_of_evaluation(above) && !(is_file && is_of_evaluation(file)) && !is_model()
+    let is_of_evaluation = part::is_of_evaluation(above) || is_file && part::is_of_evaluation(file);
+    of_command && is_number && !is_of_evaluation && !is_model()
 }
 
 /// Whether the commands of the job name other files of its format, but not `document`: `--config exp.yaml` beside `base.yaml`.
@@ -254,14 +249,13 @@ fn is_unnamed_beside_named(documents: &[Document], document: &Document) -> bool 
     let values = scripts().flat_map(Document::entries).map(|entry| entry.value.to_string());
     let operands = scripts().flat_map(Document::commands).flat_map(|command| command.operands.iter().cloned());
     let words: Vec<String> = values.chain(operands).collect();
-    let file = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
-    let is_named = |other: &Document| words.iter().any(|word| file(word) == file(other.path()));
+    let is_named = |other: &Document| words.iter().any(|word| part::name(word) == part::name(other.path()));
     !is_named(document) && documents.iter().filter(is_file).any(is_named)
 }
 
 /// Whether a command runs Python, itself or as a launcher.
 fn runs_python(command: &Command) -> bool {
-    let program = command.program.rsplit('/').next().unwrap_or_default();
+    let program = part::name(&command.program).unwrap_or_default();
     let runs = ["python", "torchrun", "accelerate", "deepspeed", "colossalai", "mpirun", "horovodrun"];
     part::script(command).is_some() || runs.iter().any(|runner| program.starts_with(runner))
 }

@@ -257,12 +257,12 @@ impl<'k> JobConfig<'k> {
 
     /// The knobs of the job, its framework's own first.
     pub fn knobs(&self) -> impl Iterator<Item = &'k Knob> {
-        self.of_stack().filter(|knob| self.has_generic(knob))
+        self.of_stack().filter(|knob| self.may_have(knob))
     }
 
     /// Whether `knob` may be the job's: not if it is generic, which matches settings of any program, and the job is known to run a
     /// framework with options of its own. A script on top of that framework has further ones.
-    pub fn has_generic(&self, knob: &Knob) -> bool {
+    pub fn may_have(&self, knob: &Knob) -> bool {
         if !knob.is_generic() {
             return true;
         }

@@ -55,7 +55,7 @@ pub fn of_job<'f>(mut files: Vec<Document>, frames: impl Iterator<Item = &'f str
 }
 
 /// A file's name without its folder.
-fn name(path: &str) -> Option<&str> {
+pub(super) fn name(path: &str) -> Option<&str> {
     path.rsplit(['/', '\\', ':']).next().filter(|name| !name.is_empty())
 }
 
@@ -171,11 +171,7 @@ impl Part {
         let of_operands = (0..commands.len()).filter(|command| has_operand(&commands[*command], model));
         let meant: HashSet<usize> = of_entries.chain(of_operands).filter(|command| alike.contains(command)).collect();
         let command = *meant.iter().next().filter(|_| meant.len() == 1 && alike.len() > 1)?;
-        let other_commands: HashSet<usize> = alike.into_iter().filter(|own| *own != command).collect();
-        let is_other = |entry: &Entry| entry.command.is_some_and(|own| other_commands.contains(&own));
-        let entries = document.entries().iter().enumerate();
-        let others = entries.filter(|(_, entry)| is_other(entry)).map(|(index, _)| index).collect();
-        Some(Part { command: Some(command), has_failed: true, others, other_commands })
+        Some(Part::of_command(document, command, alike))
     }
 
     /// Of several scripts of Python, the one that the stack names: the data is prepared before it, the model evaluated after it. Of two calls
@@ -187,18 +183,20 @@ impl Part {
             (0..commands.len()).filter_map(|at| Some((at, script(&commands[at])?))).collect();
         let evaluates = |at: usize| {
             let mut own = document.entries().iter().filter(|entry| entry.command == Some(at));
-            own.any(|entry| EVALUATION.iter().any(|word| last_step(&entry.key).split('_').any(|part| part == *word)))
+            own.any(|entry| is_of_evaluation(&last_step(&entry.key)))
         };
         let named = scripts.iter().filter(|(_, script)| of_stack.contains(script)).map(|(at, _)| *at);
         let command = only(named.clone()).or_else(|| only(named.filter(|at| !evaluates(*at))))?;
-        let other_commands: HashSet<usize> = scripts.iter().map(|(at, _)| *at).filter(|at| *at != command).collect();
-        if other_commands.is_empty() {
-            return None;
-        }
+        (scripts.len() > 1).then(|| Part::of_command(document, command, scripts.iter().map(|(at, _)| *at)))
+    }
+
+    /// The part of `command`, which failed, of which the others of `commands` are no part.
+    fn of_command(document: &Document, command: usize, commands: impl IntoIterator<Item = usize>) -> Part {
+        let other_commands: HashSet<usize> = commands.into_iter().filter(|own| *own != command).collect();
         let is_other = |entry: &Entry| entry.command.is_some_and(|own| other_commands.contains(&own));
         let entries = document.entries().iter().enumerate();
         let others = entries.filter(|(_, entry)| is_other(entry)).map(|(index, _)| index).collect();
-        Some(Part { command: Some(command), has_failed: true, others, other_commands })
+        Part { command: Some(command), has_failed: true, others, other_commands }
     }
 
     /// Whether the entry with this index belongs to another part.
@@ -221,7 +219,7 @@ impl Part {
 }
 
 /// Words of options, keys and files that are about something else than training.
-pub(super) const EVALUATION: &[&str] = &[
+const EVALUATION: &[&str] = &[
     "eval",
     "evaluate",
     "evaluation",
@@ -234,6 +232,12 @@ pub(super) const EVALUATION: &[&str] = &[
     "inference",
     "predict",
 ];
+
+/// Whether the name of an option, a key or a file says that it is about evaluation.
+pub(super) fn is_of_evaluation(name: &str) -> bool {
+    let is_said = |word: &str| EVALUATION.iter().any(|other| word.eq_ignore_ascii_case(other));
+    name.split(|c: char| !c.is_alphanumeric()).any(is_said)
+}
 
 /// The script of Python that a command runs, without its folder.
 pub(super) fn script(command: &Command) -> Option<&str> {

@@ -94,6 +94,8 @@ struct Candidate<'k> {
     is_advised: bool,
     /// Whether the user's own files set it.
     is_set: bool,
+    /// Whether it is an option of a program that nobody knows, which stands there already.
+    is_option: bool,
 }
 
 /// A patch that passed the gate, and the knobs that it turns.
@@ -208,11 +210,11 @@ impl<'a> Workbench<'a> {
 
     fn name_in_version(&self, knob: &Knob) -> Option<String> {
         let setting = self.launch.setting(knob);
-        let key = setting.map(|setting| plain_name(without_file(&setting.entry.key)));
-        let written = key.and_then(|key| knob.names().find(|name| plain_name(name) == key));
         if let Some(setting) = setting.filter(|_| knob.is_generic()) {
             return Some(as_written(setting.entry));
         }
+        let key = setting.map(|setting| plain_name(without_file(&setting.entry.key)));
+        let written = key.and_then(|key| knob.names().find(|name| plain_name(name) == key));
         if let Some(written) = written {
             return (!self.is_of_another_version(knob, written)).then(|| written.to_owned());
         }
@@ -243,7 +245,7 @@ impl<'a> Workbench<'a> {
         let is_named =
             |knob: &Knob| row.knob.as_deref().is_none_or(|name| name == format!("{}.{}", knob.framework, knob.id));
         let all = self.knowledge.knobs_for(self.launch.framework(), &row.lever, row.direction);
-        let is_own = |knob: &Knob| self.launch.has_generic(knob) || row.knob.is_some();
+        let is_own = |knob: &Knob| self.launch.may_have(knob) || row.knob.is_some();
         let mut nearer: Vec<&Knob> = Vec::new();
         // A framework's own option hides the option of the same name of a framework beneath it. Of the many names of a generic knob only
         // the one that the job has counts.
@@ -259,22 +261,25 @@ impl<'a> Workbench<'a> {
         };
         let mut candidates: Vec<Candidate<'a>> = all
             .filter(|(knob, _)| is_named(knob) && is_own(knob) && self.counts(&knob.framework) && is_first(knob))
-            .map(|(knob, turn)| Candidate {
-                knob,
-                turn,
-                is_elsewhere: gate::is_elsewhere(turn, self.phase),
-                is_advised: self.advice.names(knob, turn),
-                is_set: self.launch.setting(knob).is_some_and(|setting| setting.is_own()),
+            .map(|(knob, turn)| {
+                let setting = self.launch.setting(knob);
+                Candidate {
+                    knob,
+                    turn,
+                    is_elsewhere: gate::is_elsewhere(turn, self.phase),
+                    is_advised: self.advice.names(knob, turn),
+                    is_set: setting.is_some_and(|setting| setting.is_own()),
+                    is_option: setting.is_some() && knob.is_generic(),
+                }
             })
             .collect();
-        // An option of the program that stands there already, in whose code the argument of a call gets its value.
-        let is_option = |knob: &Knob| knob.is_generic() && self.launch.setting(knob).is_some();
-        if candidates.iter().any(|candidate| is_option(candidate.knob)) {
+        // In the program's code the argument of a call gets its value from the option.
+        if candidates.iter().any(|candidate| candidate.is_option) {
             candidates.retain(|candidate| candidate.is_set || candidate.knob.target != Target::Python);
         }
         candidates.sort_by_key(|candidate| {
-            let Candidate { knob, is_elsewhere, is_advised, is_set, .. } = candidate;
-            (*is_elsewhere, knob.is_generic() && !is_option(knob), !is_advised, !is_set)
+            let Candidate { knob, is_elsewhere, is_advised, is_set, is_option, .. } = candidate;
+            (*is_elsewhere, knob.is_generic() && !is_option, !is_advised, !is_set)
         });
         candidates
     }
@@ -505,9 +510,9 @@ fn is_off(turn: &Turn, to: &str) -> bool {
 /// The name of a setting as the user writes it: an option with its dashes.
 fn as_written(entry: &Entry) -> String {
     let key = without_file(&entry.key);
+    let has = |option: String| entry.at.text.contains(&option);
     let dashes = match entry.kind {
-        EntryKind::Flag if entry.at.text.contains(&format!("--{key}")) => "--",
-        EntryKind::Flag if entry.at.text.contains(&format!("-{key}")) => "-",
+        EntryKind::Flag if has(format!("-{key}")) && !has(format!("--{key}")) => "-",
         EntryKind::Flag => "--",
         _ => "",
     };
