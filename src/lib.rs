@@ -391,6 +391,7 @@ fn examine(
     launch::state_limit(&mut found.incident, &mut facts);
     launch.infer(&mut facts);
     facts::explain_request(&mut facts, &found.incident, &knowledge.models);
+    facts::count_copies(&mut facts);
     let predicted = launch.predict(&facts);
     if let Some(prediction) = &predicted {
         prediction.add_facts(&mut facts);

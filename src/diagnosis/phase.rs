@@ -15,6 +15,10 @@ const MOST_EVIDENCE: usize = 4;
 pub const NOT_KNOWING: f64 = 1.0;
 /// The penalty for a phase that comes before training, if training steps had passed.
 const PASSED: f64 = 1.0;
+/// The score of `inference` for a program that serves or runs a model, if nothing else names a phase.
+const SERVING: f64 = 1.2;
+/// The signals of such a program.
+const SERVES: [&str; 2] = ["fact:job.server=true", "fact:job.serves=true"];
 /// The name of the additional vote for the phase of the most decisive route.
 const FIRST: &str = "first";
 
@@ -67,9 +71,13 @@ pub fn phase(found: &FoundIncident, signals: &Signals, weights: &Weights) -> Pha
             scores[place] += weights.vote(name, written);
         }
     }
-    let mut ranked: Vec<(Phase, f64)> = Phase::ALL.iter().copied().zip(shares(&scores)).collect();
-    // The order of the vocabulary decides between equals.
-    ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut ranked = ranking(&scores);
+    let serves = || signals.iter().any(|(name, _)| SERVES.contains(&name));
+    if ranked.first().is_some_and(|(phase, _)| *phase == Phase::Unknown) && serves() {
+        let inference = Phase::ALL.iter().zip(&mut scores).filter(|(phase, _)| **phase == Phase::Inference);
+        inference.for_each(|(_, score)| *score += SERVING);
+        ranked = ranking(&scores);
+    }
     let finding = PhaseFinding::ranked(&ranked);
     let name = finding.name;
     let sign = found.signs.iter().find(|sign| sign.phase == name);
@@ -87,6 +95,13 @@ pub fn phase(found: &FoundIncident, signals: &Signals, weights: &Weights) -> Pha
         basis: if sign.is_some() { Basis::Grammar } else { Basis::Reader },
         ..finding
     }
+}
+
+/// The phases with their shares of the odds, likeliest first. The order of the vocabulary decides between equals.
+fn ranking(scores: &[f64]) -> Vec<(Phase, f64)> {
+    let mut ranked: Vec<(Phase, f64)> = Phase::ALL.iter().copied().zip(shares(scores)).collect();
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+    ranked
 }
 
 /// The possible phases of `finding`, with shares that sum to 1.

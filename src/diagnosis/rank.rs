@@ -128,6 +128,17 @@ fn rows<'k>(rule: &'k CauseRule, scene: &Scene<'_>, not_checked: &mut Vec<String
     shares.into_iter().map(row).collect()
 }
 
+/// Whether a row holds in likely phases, or is the likeliest of a group that speaks in the same way in likely phases: of an engine that starts
+/// or serves.
+fn is_likely((row, _, share): &(&EvidenceRow, String, f64), all: &[(&EvidenceRow, String, f64)]) -> bool {
+    const LIKELY: f64 = 0.5;
+    let alike = || {
+        let is_alike = |other: &EvidenceRow| other.group == row.group && (other.log_odds > 0.0) == (row.log_odds > 0.0);
+        all.iter().filter(move |(other, _, _)| is_alike(other)).map(|(_, _, share)| *share)
+    };
+    *share >= LIKELY || alike().sum::<f64>() >= LIKELY && alike().all(|other| other <= *share)
+}
+
 /// The rules that apply, likeliest first, and the conditions that could not be evaluated.
 pub fn rank<'k>(rules: &'k [CauseRule], kind: Kind, scene: &Scene<'_>) -> (Vec<Ranked<'k>>, Vec<String>) {
     let mut not_checked = Vec::new();
@@ -146,7 +157,7 @@ pub fn rank<'k>(rules: &'k [CauseRule], kind: Kind, scene: &Scene<'_>) -> (Vec<R
                 |(row, name, share): &(&EvidenceRow, String, f64)| share * (row.log_odds + weights.vote(name, 0.0));
             let score = rule.prior + learned + rows.iter().map(weigh).sum::<f64>();
             let mut holds: Vec<&EvidenceRow> =
-                rows.iter().filter(|(_, _, share)| *share >= 0.5).map(|(row, _, _)| *row).collect();
+                rows.iter().filter(|held| is_likely(held, &rows)).map(|(row, _, _)| *row).collect();
             holds.sort_by(|a, b| b.log_odds.abs().total_cmp(&a.log_odds.abs()));
             Ranked { rule, score, learned, share: 0.0, confidence: 0.0, holds }
         })

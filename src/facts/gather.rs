@@ -108,8 +108,11 @@ fn device(facts: &mut Facts, incident: &Incident) {
     let difference = |amounts: &[f64]| (amounts[0] - amounts[1]).max(0.0);
     let held =
         known(&[TorchReserved], first).or_else(|| known(&[TorchAllocated, TorchReservedUnallocated], |a| a[0] + a[1]));
+    // A reserve beyond the device beside less that is allocated was misread by whoever copied it: `3764 GiB` for `37.64 GiB`.
+    let is_torn = known(&[TorchReserved, TorchAllocated, GpuTotal], |a| f64::from(a[0] > a[2] && a[1] <= a[2]));
     let unused =
         known(&[TorchReservedUnallocated], first).or_else(|| known(&[TorchReserved, TorchAllocated], difference));
+    let unused = unused.filter(|_| is_torn.as_ref().is_none_or(|(torn, _)| *torn == 0.0));
     // In a container a process may not find itself among those on the device: "this process has 0 bytes memory in use".
     let told = known(&[ProcessInUse], first);
     let own = told.filter(|(told, _)| held.as_ref().is_none_or(|(held, _)| told >= held)).or_else(|| held.clone());

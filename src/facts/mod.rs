@@ -18,6 +18,6 @@ pub use condition::{Answer, Evaluator, Expression, alternatives, names};
 pub use gather::{gather, of_job, state_phase};
 pub use inspect::{Comparison, Literal};
 pub use known::{Facts, Value};
-pub use requested::explain_request;
+pub use requested::{count_copies, explain_request};
 pub use snapshot::state_snapshot;
 pub use word_match::tokens;

@@ -3,9 +3,10 @@
 use super::known::{Facts, Value};
 use crate::knowledge::Models;
 use crate::memory::{
-    Batch, Cluster, Layout, ModelSize, Parallel, Parameters, Requested, Rounding, Sharding, SizeMatch, size_matches,
+    Batch, Cluster, Family, Layout, ModelSize, Parallel, Parameters, Requested, Rounding, Sharding, SizeMatch,
+    size_matches,
 };
-use crate::model::{FigureName, Incident, Kind};
+use crate::model::{Bytes, FigureName, Incident, Kind};
 
 /// Highest probability of a chance match that still counts.
 const MOST_CHANCE: f64 = 0.15;
@@ -18,9 +19,20 @@ pub fn explain_request(facts: &mut Facts, incident: &Incident, models: &Models) 
     let figure =
         incident.figures.iter().find(|figure| figure.name == FigureName::Requested && figure.derived.is_none());
     let Some((figure, bytes)) = figure.and_then(|figure| Some((figure, figure.bytes?))) else { return };
-    let Some((name, model)) = model(facts, models) else { return };
     // PyTorch's caching allocator prints its own request, which is rounded twice; other programs print the exact bytes.
     let is_exact = incident.kind != Kind::GpuOom || !figure.text.contains('.');
+    let Some((name, model)) = model(facts, models) else {
+        let is_counted = is_exact && !figure.text.contains('.');
+        if let Some((table, name)) = is_counted.then(|| models.table_of_tokens(bytes)).flatten() {
+            let cites = facts.get("figures.requested").map(|known| known.cites.clone()).unwrap_or_default();
+            let text = |words: &str| Value::Text(words.to_owned());
+            facts.cite("requested.family", text(Family::Weights.as_str()), cites.clone());
+            facts.cite("requested.quantity", text("token embeddings"), cites.clone());
+            facts.cite("requested.formula", Value::Text(format!("{} = {table}", figure.text)), cites);
+            facts.say("requested.model", Value::Text(name));
+        }
+        return;
+    };
     let rounding = if is_exact { Rounding::Exact } else { Rounding::Caching };
     let matches = size_matches(&Requested::printed(bytes, &figure.text, rounding), &model, &layout(facts));
     let Some(found) = distinct(&matches) else { return };
@@ -35,6 +47,27 @@ pub fn explain_request(facts: &mut Facts, incident: &Incident, models: &Models) 
     facts.cite("requested.quantity", text(found.quantity), cites.clone());
     facts.cite("requested.formula", Value::Text(format!("{} = {}", figure.text, formulas.join(" or "))), cites);
     facts.say("requested.model", Value::Text(name));
+}
+
+/// `requested.copies`, if all that PyTorch has allocated is the request once or several times over: buffers as large as all weights, one beside the
+/// other, whatever the model. Of forty requests by activations hardly one is.
+pub fn count_copies(facts: &mut Facts) {
+    /// A smaller request is too common a size.
+    const LEAST: f64 = (Bytes::GIB.0 / 2) as f64;
+    const MOST_COPIES: f64 = 6.0;
+    /// The rest of a division that still counts: figures are printed with two decimals, and some small tensors lie beside.
+    const REST: f64 = 0.01;
+    let (Some(requested), Some(allocated)) =
+        (facts.number("figures.requested"), facts.number("figures.torch_allocated"))
+    else {
+        return;
+    };
+    let copies = allocated / requested;
+    let whole = copies.round();
+    if requested >= LEAST && (1.0..=MOST_COPIES).contains(&whole) && (copies - whole).abs() <= REST {
+        let cites = facts.get("figures.torch_allocated").map(|known| known.cites.clone()).unwrap_or_default();
+        facts.cite("requested.copies", Value::Number(whole), cites);
+    }
 }
 
 /// The first match, unless it may be chance or another family matches as well.
@@ -88,7 +121,6 @@ fn layout(facts: &Facts) -> Layout {
 mod tests {
     use super::*;
     use crate::knowledge::Knowledge;
-    use crate::model::Bytes;
     use crate::source::Input;
     use crate::{Options, analyze_inputs};
 

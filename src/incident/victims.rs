@@ -143,7 +143,9 @@ fn forget_repeated(victims: &mut Vec<Victim>) {
 /// a kill is meant. A worker killed by Ray's monitor appears to its owner only as vanished.
 fn lone_death(case: &Case, kind: Kind) -> Option<Victim> {
     let is_killed = |exit| exit == Exit::KILL || exit == Exit::Vanished && kind == Kind::HostOomRay;
-    let is_failed = |exit| !kind.is_host() && exit != Exit::Stopped || kind == Kind::HostAllocFailure;
+    let may_fail = !kind.is_host() || kind == Kind::HostAllocFailure;
+    let is_failed = |exit| may_fail && exit != Exit::Stopped;
+    let is_stopped = |_| kind == Kind::HostAllocFailure;
     let only = |is_meant: &dyn Fn(Exit) -> bool| {
         let dead = case.events.iter().filter_map(|event| match &event.what {
             What::Death(death) if is_meant(death.exit) => Some(&death.victim),
@@ -153,15 +155,15 @@ fn lone_death(case: &Case, kind: Kind) -> Option<Victim> {
         let first = dead.next()?;
         dead.all(|other| other.pid == first.pid && other.rank == first.rank).then(|| first.clone())
     };
-    only(&is_killed).or_else(|| only(&is_failed))
+    only(&is_killed).or_else(|| only(&is_failed)).or_else(|| only(&is_stopped))
 }
 
 /// Whether `killed` may be the victim `known`, of which only a device is known: each process of a launcher uses the device of its local
-/// rank.
+/// rank, which on the first node is its rank.
 fn may_use(case: &Case, known: &Victim, killed: &Victim) -> bool {
     let notices = case.events.iter().filter(|event| event.what == What::Notice);
     let local_rank = notices.filter_map(launched).find(|(pid, _)| Some(*pid) == killed.pid).map(|(_, rank)| rank);
-    known.device.is_none() || local_rank.is_some() && local_rank == known.device
+    known.device.is_none() || [local_rank, killed.rank].into_iter().flatten().any(|rank| Some(rank) == known.device)
 }
 
 /// The pid and the local rank of a process, as its launcher states them.

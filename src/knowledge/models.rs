@@ -3,6 +3,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::KnowledgeError;
+use crate::model::Bytes;
 
 mod hf_config;
 mod names;
@@ -25,6 +26,21 @@ pub(super) struct ModelFile {
     common: toml::Table,
     #[serde(default)]
     model: Vec<ModelRow>,
+    /// Tables of token embeddings of models whose other parts nobody needs.
+    #[serde(default)]
+    table: Vec<TokenTable>,
+}
+
+/// A model's table of token embeddings.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TokenTable {
+    /// The model.
+    of: Arc<str>,
+    /// Rows, padding included.
+    vocabulary: u64,
+    /// Numbers in a row.
+    width: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -222,6 +238,7 @@ impl Shape {
 pub struct Models {
     models: Vec<Model>,
     aliases: Vec<(names::NormalizedName, usize)>,
+    tables: Vec<TokenTable>,
 }
 
 impl Models {
@@ -230,8 +247,26 @@ impl Models {
         self.models.iter()
     }
 
+    /// The arithmetic of a table of token embeddings that has exactly `bytes` in fp32 or in 16 bit, and the models that have such a table,
+    /// a few of them.
+    pub fn table_of_tokens(&self, bytes: Bytes) -> Option<(String, String)> {
+        const MOST_NAMED: usize = 3;
+        [4, 2].into_iter().find_map(|width| {
+            let of_size = |table: &&TokenTable| {
+                let numbers = table.vocabulary.checked_mul(table.width)?;
+                (numbers.checked_mul(width)? == u64::try_from(bytes.0).ok()?).then_some(numbers)
+            };
+            let mut tables = self.tables.iter().filter(|table| of_size(table).is_some_and(is_telling)).peekable();
+            let TokenTable { vocabulary, width: numbers, .. } = tables.peek()?;
+            let formula = format!("{vocabulary} vocabulary × {numbers} × {width} bytes");
+            let names: Vec<&str> = tables.map(|table| &*table.of).take(MOST_NAMED).collect();
+            Some((formula, names.join(" / ")))
+        })
+    }
+
     pub(super) fn add(&mut self, file: &str, rows: ModelFile) -> Result<(), KnowledgeError> {
         let wrong = |problem: String| KnowledgeError::Wrong { file: file.to_owned(), problem };
+        self.tables.extend(rows.table);
         for row in rows.model {
             let mut shape = rows.common.clone();
             shape.extend(row.shape);
@@ -254,6 +289,8 @@ impl Models {
                 }
                 self.aliases.push((name, self.models.len()));
             }
+            let (vocabulary, width) = (shape.vocabulary, shape.embedding.unwrap_or(shape.hidden));
+            self.tables.push(TokenTable { of: row.name.clone(), vocabulary, width });
             self.models.push(Model {
                 name: row.name,
                 family: rows.family.clone(),
@@ -266,9 +303,26 @@ impl Models {
     }
 }
 
+/// Whether hardly anything but a table of tokens has so many numbers: batches and layers are near to powers of two.
+fn is_telling(numbers: u64) -> bool {
+    const LEAST_ODD_PART: u64 = 100;
+    numbers > 0 && numbers >> numbers.trailing_zeros() > LEAST_ODD_PART
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::Knowledge;
+    use crate::model::Bytes;
+
+    #[test]
+    fn a_table_of_tokens_is_known_by_its_size() -> Result<(), Box<dyn std::error::Error>> {
+        let models = Knowledge::shipped()?.models;
+        let clip = models.table_of_tokens(Bytes(151_781_376));
+        assert_eq!(clip.as_ref().map(|(formula, _)| formula.as_str()), Some("49408 vocabulary × 768 × 4 bytes"));
+        // 131072 × 2048 × 4 bytes is 1 GiB, and so is much else.
+        assert_eq!(models.table_of_tokens(Bytes::GIB), None);
+        Ok(())
+    }
 
     #[test]
     fn an_alias_that_stands_twice_in_a_row_is_refused() {

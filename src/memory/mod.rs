@@ -39,6 +39,5 @@ pub use model_size::{ModelSize, Parameters, Width};
 pub use pinned::Pinning;
 pub use plan::{Moment, MomentPlan, Plan, Step};
 pub use quantised::Quantised;
-#[cfg(test)]
 pub use requested_size::Family;
 pub use requested_size::{Requested, Rounding, SizeMatch, size_matches};

@@ -91,9 +91,8 @@ fn children(record: &Record) -> Vec<Event> {
     let Some((words, command, status)) = failed else { return events };
     let only = killed.first().filter(|_| lone);
     let pid: Option<u32> = only.and_then(|(_, pid)| pid.parse().ok());
-    // The command is that of the last child; if its local rank is 0, there is only one child.
-    let rank = local_rank(command);
-    let victim = Victim { rank: rank.filter(|rank| *rank == "0").map(|_| 0), ..statement::neighbour(record, pid) };
+    let rank = statement::local_rank(command);
+    let victim = Victim { rank: statement::only_rank(command), ..statement::neighbour(record, pid) };
     let what = What::Death(Death { exit: Exit::from_status(status), victim, first: true });
     let mut death = statement::event(record, PRODUCER, words, what);
     if let (Some((words, _)), Some(pid)) = (only, pid) {
@@ -114,17 +113,11 @@ fn killed(words: &str) -> IResult<&str, (&str, &str)> {
     Ok((rest, (&words[..words.len() - rest.len()], pid)))
 }
 
-/// `'--local_rank=7'`
-fn local_rank(command: &str) -> Option<&str> {
-    let rest = text::after(command, "--local_rank=").or_else(|| text::after(command, "--local-rank="))?;
-    text::digits(rest).ok().map(|(_, rank)| rank)
-}
-
 /// `process 4711 spawned with command: ['/usr/bin/python', '-u', 'train.py', '--local_rank=0']`
 fn spawned(record: &Record) -> Option<Event> {
     let words = text::line(text::spoken(record.text(), "process ").next()?);
     let (command, pid) = spawn(words).ok()?;
-    statement::launched(record, PRODUCER, pid, local_rank(command)?)
+    statement::launched(record, PRODUCER, pid, statement::local_rank(command)?)
 }
 
 fn spawn(words: &str) -> IResult<&str, &str> {

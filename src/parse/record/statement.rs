@@ -67,6 +67,18 @@ pub(in crate::parse) fn launched(
     Some(event)
 }
 
+/// `'--local_rank=7'` in the command of a launcher's child.
+pub(in crate::parse) fn local_rank(command: &str) -> Option<&str> {
+    let rest = text::after(command, "--local_rank=").or_else(|| text::after(command, "--local-rank="))?;
+    text::digits(rest).ok().map(|(_, rank)| rank)
+}
+
+/// The rank of the child that failed, if its launcher had no other: the command that launchers print is that of the last child that they
+/// started, so with local rank 0 it is the only one.
+pub(in crate::parse) fn only_rank(command: &str) -> Option<u32> {
+    local_rank(command).filter(|rank| *rank == "0").map(|_| 0)
+}
+
 /// `victim` ended, with status 0 as it should.
 pub(in crate::parse) fn ended(
     record: &Record,

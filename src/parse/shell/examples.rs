@@ -65,6 +65,31 @@ pub(super) const EXAMPLES: &[Example] = &[
         states: &[("exit", "signal 9"), ("exit", "code 1")],
     },
     Example {
+        version: "bash in Italian, Chinese and Russian",
+        text: "./run.sh: riga 24:  8612 Killed                  .venv/bin/python app.py --web $*\n./run.sh: 行 31:  5120 已杀死               python train.py\n./run.sh: строка 7: 4711 Убито              python train.py",
+        states: &[
+            ("exit", "signal 9"),
+            ("pid", "8612"),
+            ("victim_pid", "8612"),
+            ("exit", "signal 9"),
+            ("pid", "5120"),
+            ("victim_pid", "5120"),
+            ("exit", "signal 9"),
+            ("pid", "4711"),
+            ("victim_pid", "4711"),
+        ],
+    },
+    Example {
+        version: "bash, copied from GitHub's page",
+        text: "/home/runner/work/_temp/1f2e[53](https://github.com/me/it/runs/1?check_suite_focus=true#step:6:54)71.sh: line 2:  23[57](https://github.com/me/it/runs/1?check_suite_focus=true#step:6:58) Killed                  python -m pytest tests/ -v",
+        states: &[("exit", "signal 9")],
+    },
+    Example {
+        version: "torch 1.0–1.8, torch.distributed.launch: the command of the last child",
+        text: "subprocess.CalledProcessError: Command '['/usr/bin/python3', '-u', 'train.py', '--local_rank=0', '--amp']' died with <Signals.SIGKILL: 9>.\nsubprocess.CalledProcessError: Command '['/usr/bin/python3', '-u', 'train.py', '--local_rank=3']' died with <Signals.SIGKILL: 9>.",
+        states: &[("exit", "signal 9"), ("rank", "0"), ("exit", "signal 9")],
+    },
+    Example {
         version: "torch ≥1.5, spawn",
         text: "torch.multiprocessing.spawn.ProcessExitedException: process 2 terminated with signal SIGKILL",
         states: &[("exit", "signal 9"), ("python.process_index", "2")],

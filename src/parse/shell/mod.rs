@@ -5,7 +5,7 @@
 //! ended.
 
 use nom::branch::alt;
-use nom::bytes::complete::{tag, take_until, take_while, take_while1};
+use nom::bytes::complete::{tag, take_till, take_until, take_while, take_while1};
 use nom::character::complete::{multispace1, space0, space1, u32 as integer};
 use nom::combinator::{eof, opt};
 use nom::sequence::{delimited, preceded, terminated};
@@ -38,7 +38,17 @@ impl Grammar for Shell {
             "Aborted",
             "Bus error",
             "已杀死",
+            "被殺死",
+            "強制終了",
+            "죽었음",
             "Getötet",
+            "Processus arrêté",
+            "Ucciso",
+            "Morto",
+            "Убито",
+            "Вбито",
+            "Unicestwiony",
+            "Dödad",
             "exit status ",
             "xit code",
             "xitcode",
@@ -88,11 +98,42 @@ fn death(record: &Record, words: &str, exit: Exit, pid: Option<&str>) -> Event {
     event
 }
 
-/// Shells' words for signals, in the languages seen in logs.
+/// bash's word for a line of a script, in its translations.
+const LINES: &[&str] = &[
+    "line",
+    "Zeile",
+    "ligne",
+    "riga",
+    "línea",
+    "linha",
+    "строка",
+    "рядок",
+    "行",
+    "줄",
+    "linia",
+    "wiersz",
+    "regel",
+    "rad",
+    "řádek",
+    "satır",
+];
+
+/// The C library's words for signals, in its translations.
 const WORDS: &[(&str, i32)] = &[
     ("Killed", 9),
     ("已杀死", 9),
+    ("被殺死", 9),
+    ("強制終了", 9),
+    ("죽었음", 9),
     ("Getötet", 9),
+    ("Processus arrêté", 9),
+    ("Ucciso", 9),
+    ("Terminado (killed)", 9),
+    ("Morto", 9),
+    ("Убито", 9),
+    ("Вбито", 9),
+    ("Unicestwiony", 9),
+    ("Dödad", 9),
     ("Terminated", 15),
     ("Segmentation fault", 11),
     ("Aborted", 6),
@@ -114,8 +155,7 @@ fn word(record: &Record) -> Option<Event> {
 /// A shell's message about a job, with its pid or its number.
 fn job(record: &Record) -> Option<Event> {
     let text = text::line(record.text());
-    let of_script =
-        text::each(text, ": line ").find_map(|words| script(words).ok()).map(|(_, (pid, signal))| (Some(pid), signal));
+    let of_script = text::each(text, ": ").find_map(|words| script(words).ok()).map(|(_, job)| job);
     let of_job = || background(text.trim_start()).ok().map(|(_, job)| job);
     // A progress bar may precede it without a line feed.
     let glued = || text::each(text, "[").find_map(|words| background(words).ok()).map(|(_, job)| job);
@@ -125,11 +165,26 @@ fn job(record: &Record) -> Option<Event> {
     Some(death(record, words, Exit::Signal(signal), pid))
 }
 
-/// `./run.sh: line 31:  5120 Killed                  python train.py`
-fn script(words: &str) -> IResult<&str, (&str, i32)> {
-    let place = (tag(": line "), text::digits, tag(":"), space1);
-    let pid = delimited(place, text::digits, tag(" "));
-    (pid, terminated(signals::description, alt((multispace1, eof)))).parse(words)
+/// `./run.sh: line 31:  5120 Killed                  python train.py`; where GitHub's page was copied, a link to its line may stand within the
+/// pid, of which too little is left: `51[20](https://github.com/…#step:6:58) Killed`.
+fn script(words: &str) -> IResult<&str, (Option<&str>, i32)> {
+    let (words, _) = tag(": ").parse(words)?;
+    let Some(label) = LINES.iter().find(|label| words.starts_with(**label)) else {
+        return Err(nom::Err::Error(nom::error::Error::new(words, nom::error::ErrorKind::Tag)));
+    };
+    let place = (tag(*label), tag(" "), text::digits, space0, tag(":"), space1);
+    let link =
+        (tag("["), text::digits, tag("](http"), take_till(|c: char| c == ')' || c == ' '), tag(")"), opt(text::digits));
+    let pid = delimited(place, (text::digits, opt(link)), tag(" ")).map(|(pid, link)| link.is_none().then_some(pid));
+    (pid, terminated(alt((signals::description, translated)), alt((multispace1, eof)))).parse(words)
+}
+
+/// `Ucciso`
+fn translated(words: &str) -> IResult<&str, i32> {
+    match WORDS.iter().find(|(word, _)| words.starts_with(word)) {
+        Some((word, signal)) => Ok((&words[word.len()..], *signal)),
+        None => Err(nom::Err::Error(nom::error::Error::new(words, nom::error::ErrorKind::Tag))),
+    }
 }
 
 /// `zsh: killed     python train.py`

@@ -68,7 +68,11 @@ fn subprocess(record: &Record) -> Option<Event> {
     let before = text::before(text, words).trim_end();
     let is_message = before.contains("Command ") && before.ends_with(['\'', '"', ']', ')']);
     let (_, exit) = ended(words).ok().filter(|_| is_message)?;
-    Some(death(record, words, exit, None))
+    let mut event = death(record, words, exit, None);
+    if let What::Death(death) = &mut event.what {
+        death.victim.rank = statement::only_rank(before);
+    }
+    Some(event)
 }
 
 fn ended(words: &str) -> IResult<&str, Exit> {

@@ -164,15 +164,34 @@ fn word_in_parens(text: &str) -> IResult<&str, &str> {
     take_till(|c| c == ')').parse(text)
 }
 
-/// `(VllmWorker rank=1 pid=2978) `, `(EngineCore_DP0 pid=6880) ` (the latter reads as a Ray actor).
+/// `(VllmWorker rank=1 pid=2978) `, `(Worker_TP1 pid=2978) `; `(EngineCore_DP0 pid=6880) ` reads as a Ray actor.
 pub(super) fn vllm_worker(text: &str) -> IResult<&str, Facts<'_>> {
-    let name = take_while1(|c: char| c.is_alphanumeric() || c == '_');
-    let inner = (
-        name,
-        preceded((opt(char(',')), tag(" rank=")), integer),
-        opt(preceded((opt(char(',')), tag(" pid=")), integer)),
-    );
-    let (rest, (role, rank, pid)) = delimited(char('('), inner, char(')')).parse(text)?;
+    let name = || take_while1(|c: char| c.is_alphanumeric() || c == '_');
+    let pid = || preceded((opt(char(',')), tag(" pid=")), integer);
+    let told = (name(), preceded((opt(char(',')), tag(" rank=")), integer), opt(pid()))
+        .map(|(role, rank, pid)| (role, Some(rank), pid));
+    let named = (verify(name(), |name: &str| name.starts_with("Worker_")), pid())
+        .map(|(role, pid)| (role, rank_of_worker(role), Some(pid)));
+    let (rest, (role, rank, pid)) = delimited(char('('), alt((told, named)), char(')')).parse(text)?;
     let (rest, _) = blank(rest)?;
-    Ok((rest, Facts { role: Some(role), rank: Some(rank), pid, ..Facts::default() }))
+    Ok((rest, Facts { role: Some(role), rank, pid, ..Facts::default() }))
+}
+
+/// The global rank in a worker's name of vLLM, `Worker_DP1_PP0_TP3_EP7`: the worker's place in each group of more than one. Expert parallelism
+/// spans data and tensor parallelism. In a later stage or replica the rank depends on the size of the groups, which the name does not give.
+/// vllm `v1/executor/multiproc_executor.py:setup_proc_title_and_log_prefix` (0.11–0.33).
+fn rank_of_worker(name: &str) -> Option<u32> {
+    let place = |group: &str| {
+        name.split('_').find_map(|part| part.strip_prefix(group)).and_then(|digits| digits.parse::<u32>().ok())
+    };
+    let (data, stage, tensor, expert) = (place("DP"), place("PP"), place("TP"), place("EP"));
+    if place("PCP").is_some_and(|context| context > 0) {
+        return None;
+    }
+    match (data.unwrap_or(0), stage.unwrap_or(0)) {
+        (0, 0) => tensor.or(expert).or(stage).or(data),
+        (_, 0) if stage.is_none() => expert.or(data.filter(|_| tensor.is_none())),
+        (0, _) if tensor.is_none() && expert.is_none() => stage,
+        _ => None,
+    }
 }

@@ -59,6 +59,15 @@ fn peels_what_others_put_before_a_line() {
         "role=VllmWorker rank=1 pid=29 time=03-19T07:27:53",
         "x",
     );
+    peels("(Worker_TP3 pid=29) ERROR x", "role=Worker_TP3 rank=3 pid=29", "ERROR x");
+    peels("(Worker_PP0_TP2 pid=29) x", "role=Worker_PP0_TP2 rank=2 pid=29", "x");
+    peels("(Worker_PP1 pid=29) x", "role=Worker_PP1 rank=1 pid=29", "x");
+    peels("(Worker_PP1_TP2 pid=29) x", "role=Worker_PP1_TP2 pid=29", "x");
+    peels("(Worker_DP3 pid=29) x", "role=Worker_DP3 rank=3 pid=29", "x");
+    peels("(Worker_DP1_TP1 pid=29) x", "role=Worker_DP1_TP1 pid=29", "x");
+    peels("(Worker_DP1_TP1_EP3 pid=29) x", "role=Worker_DP1_TP1_EP3 rank=3 pid=29", "x");
+    peels("(Worker_DP1_PP1_EP3 pid=29) x", "role=Worker_DP1_PP1_EP3 pid=29", "x");
+    peels("(Worker pid=29) x", "role=Worker pid=29", "x");
     peels(
         "(EngineCore_DP0 pid=68) INFO 10-31 15:07:49 [g.py:298] x",
         "role=EngineCore_DP0 pid=68 time=10-31T15:07:49",
