@@ -51,6 +51,7 @@ pub use kept::KeptDocument;
 pub use log::from_log;
 pub(crate) use shell::{bare as shell_word, starts_program};
 pub use value::Value;
+pub(crate) use value::python_dictionary;
 
 use edit::{Edit, LineStarts};
 use entry::{FoundCommand, FoundSetting};

@@ -155,9 +155,35 @@ pub(super) fn in_case_of(old: &str, word: &str) -> String {
     }
 }
 
+/// The dictionary of Python for what a command line writes as JSON (`{"image": 1}`) or as pairs (`image=1,video=0`).
+pub(crate) fn python_dictionary(text: &str) -> Option<String> {
+    if text.starts_with('{') && !["true", "false", "null"].iter().any(|word| text.contains(word)) {
+        return Some(text.to_owned());
+    }
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_')
+    };
+    let pair = |pair: &str| {
+        let (name, value) = pair.split_once('=')?;
+        (is_name(name) && number(value).is_some()).then(|| format!("\"{name}\": {value}"))
+    };
+    let pairs: Option<Vec<String>> = text.split(',').map(pair).collect();
+    Some(format!("{{{}}}", pairs?.join(", ")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pairs_of_a_command_line_are_a_dictionary_in_python() {
+        assert_eq!(python_dictionary("image=1,video=0").as_deref(), Some("{\"image\": 1, \"video\": 0}"));
+        assert_eq!(python_dictionary("{\"max_pixels\": 1003520}").as_deref(), Some("{\"max_pixels\": 1003520}"));
+        for text in ["fp8", "a=b", "model/x=1", "{\"enabled\": true}", ""] {
+            assert_eq!(python_dictionary(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn reads_numbers_as_people_write_them() {

@@ -15,6 +15,8 @@ const MOST_EVIDENCE: usize = 4;
 pub const NOT_KNOWING: f64 = 1.0;
 /// The penalty for a phase that comes before training, if training steps had passed.
 const PASSED: f64 = 1.0;
+/// The penalty for `inference` then: what a training job generates with is `rollout` or `evaluation`.
+const TRAINED: f64 = 2.5;
 /// The score of `inference` for a program that serves or runs a model, if nothing else names a phase.
 const SERVING: f64 = 1.2;
 /// The signals of such a program.
@@ -61,6 +63,7 @@ pub fn phase(found: &FoundIncident, signals: &Signals, weights: &Weights) -> Pha
             let written = match phase {
                 Phase::Unknown => NOT_KNOWING,
                 phase if found.steps > 0 && phase.comes_before_steps() => -PASSED,
+                Phase::Inference if found.steps > 0 => -TRAINED,
                 _ => 0.0,
             };
             written + weights.bias(phase.as_str()) + sums.get(phase.as_str()).copied().unwrap_or(0.0)
@@ -72,7 +75,7 @@ pub fn phase(found: &FoundIncident, signals: &Signals, weights: &Weights) -> Pha
         }
     }
     let mut ranked = ranking(&scores);
-    let serves = || signals.iter().any(|(name, _)| SERVES.contains(&name));
+    let serves = || found.steps == 0 && signals.iter().any(|(name, _)| SERVES.contains(&name));
     if ranked.first().is_some_and(|(phase, _)| *phase == Phase::Unknown) && serves() {
         let inference = Phase::ALL.iter().zip(&mut scores).filter(|(phase, _)| **phase == Phase::Inference);
         inference.for_each(|(_, score)| *score += SERVING);

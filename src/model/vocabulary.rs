@@ -279,6 +279,7 @@ impl Phase {
                 | Phase::CheckpointResume
                 | Phase::CheckpointSave
                 | Phase::Evaluation
+                | Phase::Inference
         )
     }
 }

@@ -13,7 +13,7 @@ use nom::sequence::{delimited, preceded, terminated};
 use super::text::{self, Size};
 use super::{Example, Follow, Grammar, Joint, Line, Record, origin};
 use crate::model::FigureName::{GpuIndex, Requested};
-use crate::model::{Event, Kind, Severity};
+use crate::model::{Bytes, Event, Kind, Severity};
 
 /// See the module.
 pub struct TensorFlow;
@@ -102,6 +102,11 @@ fn tensor(record: &Record) -> Option<Event> {
     let mut event = origin::shortage(record, "tensorflow", part, kind, Severity::Fatal, device);
     event.figures.extend(index.map(|(words, index)| record.number(GpuIndex, words, f64::from(index))));
     event.facts.push(record.fact("tensorflow.shape", tensor.shape));
+    // A buffer: its only dimension is its size.
+    if matches!(tensor.dtype, Some("uint8" | "int8")) {
+        let bytes = tensor.shape.parse().ok().map(Bytes);
+        event.figures.extend(record.figure(Requested, Size { text: tensor.shape, bytes }));
+    }
     let batch = batch(tensor.shape).and_then(|words| Some((words, words.parse().ok()?)));
     event.facts.extend(batch.map(|(words, batch)| record.number_fact("tensorflow.batch", words, batch)));
     event.facts.extend(tensor.dtype.map(|dtype| record.fact("tensorflow.dtype", dtype)));
@@ -184,6 +189,18 @@ const EXAMPLES: &[Example] = &[
             ("tensorflow.shape", "16,64,240,320"),
             ("tensorflow.batch", "16"),
             ("tensorflow.dtype", "float"),
+        ],
+    },
+    Example {
+        version: "tensorflow 1.5–2.15, a buffer",
+        text: "OOM when allocating tensor with shape[1032651776] and type uint8 on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("gpu_index", "GPU:0"),
+            ("requested", "1032651776"),
+            ("device", "0"),
+            ("tensorflow.shape", "1032651776"),
+            ("tensorflow.dtype", "uint8"),
         ],
     },
     Example {

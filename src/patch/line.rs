@@ -1,7 +1,7 @@
 //! The line to type or to write if no given file sets the knob.
 
 use super::edit::is_json;
-use crate::config::{Command, EntryKind, Format, shell_word};
+use crate::config::{Command, EntryKind, Format, python_dictionary, shell_word};
 use crate::knowledge::{Knob, Launchers, Target};
 use crate::launch::JobConfig;
 use crate::model::Scalar;
@@ -97,7 +97,7 @@ fn python(to: &Scalar) -> String {
 /// A value as Python's code has it.
 fn argument(to: &Scalar) -> String {
     match to {
-        Scalar::Text(words) => format!("{words:?}"),
+        Scalar::Text(words) => python_dictionary(words).unwrap_or_else(|| format!("{words:?}")),
         to => python(to),
     }
 }

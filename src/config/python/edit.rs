@@ -3,7 +3,7 @@
 use super::super::Value;
 use super::super::edit::{Edit, indentation, line_end, line_start, newline};
 use super::super::entry::Entry;
-use super::super::value::{number, number_like, plain};
+use super::super::value::{number, number_like, plain, python_dictionary};
 use super::{Call, Code, notebook};
 use crate::knowledge::ends_in;
 
@@ -55,6 +55,12 @@ fn added(text: &str, code: &Code, key: &str, value: &Value) -> Option<Vec<Edit>>
     let is_called = |call: &&Call| call.takes_options == takes_options && ends_in(&call.name, function);
     let mut calls = code.calls.iter().filter(is_called);
     let call = calls.next().filter(|call| call.is_open && calls.next().is_none())?;
+    // No call takes an argument twice, as one that stands there as a dictionary, whose members are the settings. A new dictionary is left to
+    // the user, since it would be read back as its members, too.
+    let is_dictionary = matches!(value, Value::Text(text) if python_dictionary(text).is_some());
+    if is_dictionary || call.names.iter().any(|name| *name == argument) {
+        return None;
+    }
     Some(argument_edits(text, call, &format!("{argument}={}", literal(value, ""))))
 }
 

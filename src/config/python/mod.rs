@@ -50,6 +50,8 @@ struct Call {
     span: Range<usize>,
     /// The last argument.
     last: Option<Range<usize>>,
+    /// The names of the arguments that have one.
+    names: Vec<String>,
     /// Whether the arguments are options.
     takes_options: bool,
     /// Whether another argument may be written: nothing like `**options` stands there, which may hold it.
@@ -251,13 +253,15 @@ impl<'t> CodeReader<'t> {
         }
         let is_evaluation =
             assigned_to(&self.definitions, call).is_some_and(|name| CodeWords::shipped().is_of_evaluation(name));
+        let mut names = Vec::new();
         for (key, worth) in settings {
             self.add(&format!("{prefix}{key}"), worth, takes_options, is_evaluation);
+            names.push(key);
         }
         if takes_options {
             self.classes.push((last_name, call.start_byte()));
         }
-        self.code.calls.push(Call { name, span: arguments.byte_range(), last, takes_options, is_open });
+        self.code.calls.push(Call { name, span: arguments.byte_range(), last, names, takes_options, is_open });
     }
 
     /// `os.environ.setdefault("NAME", "value")`

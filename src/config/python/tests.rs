@@ -105,6 +105,11 @@ fn refuses_what_would_not_be_certain() -> Outcome {
     assert!(refused("a = LLM(x=1)\nb = LLM(x=2)\n", flag, "LLM:enforce_eager")?, "which of them");
     assert!(refused("a = Other(x=1)\n", flag, "LLM:enforce_eager")?, "no such call");
     assert!(refused("a = LLM(x=1)\n", flag, "LLM:no-enable-prefix-caching")?, "no argument takes another back");
+    let images = |text: &str| -> Result<bool, Box<dyn Error>> {
+        Ok(code(text)?.set_as(flag, None, "LLM:limit_mm_per_prompt", &"image=1,video=0".into()).is_err())
+    };
+    assert!(images("a = LLM(model='m', limit_mm_per_prompt={'image': 8})\n")?, "no call takes an argument twice");
+    assert!(images("a = LLM(model='m')\n")?, "Python takes a dictionary here");
     Ok(())
 }
 

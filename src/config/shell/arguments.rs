@@ -70,7 +70,14 @@ pub(in super::super) fn arguments(
                         None => true,
                     }
             };
-            while field(at).is_some_and(|text| is_value(text, at == name + 1) && goes_with(name, at)) {
+            // `--batch-size 128 /data`: a path behind a number is the program's own argument.
+            let ends_numbers = |at: usize| {
+                let is_number = |at: usize| field(at).is_some_and(|text| text.parse::<f64>().is_ok());
+                at == name + 2 && is_number(name + 1) && field(at).is_some_and(|text| text.contains('/'))
+            };
+            while field(at).is_some_and(|text| is_value(text, at == name + 1) && goes_with(name, at))
+                && !ends_numbers(at)
+            {
                 at += 1;
             }
             let key = text.trim_start_matches('-').to_owned();
@@ -214,6 +221,8 @@ mod tests {
                 "python train.py --gpus 1 --opts SOLVER.IMS_PER_BATCH 8 MODEL.NAME r50",
                 &["python:train.py gpus=1 opts= SOLVER.IMS_PER_BATCH=8 MODEL.NAME=r50"],
             ),
+            ("python main.py --batch-size 128 /data/imagenet", &["python:main.py batch-size=128"]),
+            ("python main.py --gpus 0 1 2 --x", &["python:main.py gpus=0,1,2 x="]),
             ("nohup python main.py", &["nohup: ", "python:main.py "]),
             ("bash run.sh --x 1", &["bash:run.sh x=1"]),
             ("--zero_stage 3 --bf16", &[": zero_stage=3 bf16="]),

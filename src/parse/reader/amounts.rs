@@ -426,7 +426,9 @@ pub(super) fn number<'t>(
         let ends = !is_fraction && !behind.starts_with(|c: char| c.is_alphanumeric() || c == '_');
         let amount = text::size(&rest[between..]).is_ok();
         let is_large = digits.parse::<u32>().is_ok_and(|number| number >= row.least);
-        (!joins && fits && ends && !amount && digits.len() <= 7 && is_large).then_some((at, digits))
+        // `gpu07` is a machine.
+        let is_name = digits.len() > 1 && digits.starts_with('0') && between == 0;
+        (!joins && fits && ends && !amount && !is_name && digits.len() <= 7 && is_large).then_some((at, digits))
     });
     let (_, digits) = read.min_by_key(|(at, _)| *at)?;
     Some((digits, digits.parse().ok()?))

@@ -66,7 +66,7 @@ pub(super) const EXAMPLES: &[Example] = &[
     },
     Example {
         version: "bash in Italian, Chinese and Russian",
-        text: "./run.sh: riga 24:  8612 Killed                  .venv/bin/python app.py --web $*\n./run.sh: 行 31:  5120 已杀死               python train.py\n./run.sh: строка 7: 4711 Убито              python train.py",
+        text: "./run.sh: riga 24:  8612 Killed                  .venv/bin/python app.py --web $*\n./run.sh: 行 31:  5120 已杀死               python train.py\n./run.sh: строка 7: 4711 Убито              python train.py\n./run.sh：行 7: 21034 已杀死               python train.py\n./run.sh: línea 3:  900 Terminado (killed)      python train.py\nSüreç durduruldu",
         states: &[
             ("exit", "signal 9"),
             ("pid", "8612"),
@@ -77,6 +77,13 @@ pub(super) const EXAMPLES: &[Example] = &[
             ("exit", "signal 9"),
             ("pid", "4711"),
             ("victim_pid", "4711"),
+            ("exit", "signal 9"),
+            ("pid", "21034"),
+            ("victim_pid", "21034"),
+            ("exit", "signal 9"),
+            ("pid", "900"),
+            ("victim_pid", "900"),
+            ("exit", "signal 9"),
         ],
     },
     Example {

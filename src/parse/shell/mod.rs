@@ -39,16 +39,35 @@ impl Grammar for Shell {
             "Bus error",
             "已杀死",
             "被殺死",
+            "強制結束",
             "強制終了",
             "죽었음",
             "Getötet",
             "Processus arrêté",
             "Ucciso",
+            "Terminado (killed)",
             "Morto",
             "Убито",
             "Вбито",
+            "Забіты",
+            "Убијен",
             "Unicestwiony",
             "Dödad",
+            "Geëlimineerd",
+            "Süreç durduruldu",
+            "Zabit (SIGKILL)",
+            "Dræbt",
+            "Drept",
+            "Tapettu",
+            "Kilőve",
+            "Terbunuh",
+            "Bị buộc kết thúc",
+            "Σκοτώθηκε",
+            "Matat",
+            "Matado",
+            "Zabitý",
+            "Pobit",
+            "Ubijen",
             "exit status ",
             "xit code",
             "xitcode",
@@ -118,31 +137,56 @@ const LINES: &[&str] = &[
     "satır",
 ];
 
-/// The C library's words for signals, in its translations.
+/// Shells' words for signals, in the languages seen in logs.
 const WORDS: &[(&str, i32)] = &[
     ("Killed", 9),
     ("已杀死", 9),
-    ("被殺死", 9),
-    ("強制終了", 9),
-    ("죽었음", 9),
     ("Getötet", 9),
-    ("Processus arrêté", 9),
-    ("Ucciso", 9),
-    ("Terminado (killed)", 9),
-    ("Morto", 9),
-    ("Убито", 9),
-    ("Вбито", 9),
-    ("Unicestwiony", 9),
-    ("Dödad", 9),
     ("Terminated", 15),
     ("Segmentation fault", 11),
     ("Aborted", 6),
     ("Bus error", 7),
 ];
 
+/// The C library's word for SIGKILL in its other translations (glibc 2.36 `po/*.po`).
+const KILLED: &[&str] = &[
+    "被殺死",
+    "強制結束",
+    "強制終了",
+    "죽었음",
+    "Processus arrêté",
+    "Ucciso",
+    "Terminado (killed)",
+    "Morto",
+    "Убито",
+    "Вбито",
+    "Забіты",
+    "Убијен",
+    "Unicestwiony",
+    "Dödad",
+    "Geëlimineerd",
+    "Süreç durduruldu",
+    "Zabit (SIGKILL)",
+    "Dræbt",
+    "Drept",
+    "Tapettu",
+    "Kilőve",
+    "Terbunuh",
+    "Bị buộc kết thúc",
+    "Σκοτώθηκε",
+    "Matat",
+    "Matado",
+    "Zabitý",
+    "Pobit",
+    "Ubijen",
+];
+
 /// `Killed` alone, or glued to the last output of the process: `1/3 [00:02<00:04, 2.1s/it]Killed`. In a sentence a blank would precede it.
 fn word(record: &Record) -> Option<Event> {
     let line = text::line(record.text()).trim_end();
+    if let Some(word) = KILLED.iter().find(|word| line.trim_start() == **word) {
+        return Some(death(record, &line[line.len() - word.len()..], Exit::KILL, None));
+    }
     let (words, signal) = WORDS.iter().find_map(|(word, signal)| {
         let words = &line[line.rfind(word)?..];
         matches!(&words[word.len()..], "" | " (core dumped)" | ": 9" | ": 11").then_some((words, *signal))
@@ -155,7 +199,8 @@ fn word(record: &Record) -> Option<Event> {
 /// A shell's message about a job, with its pid or its number.
 fn job(record: &Record) -> Option<Event> {
     let text = text::line(record.text());
-    let of_script = text::each(text, ": ").find_map(|words| script(words).ok()).map(|(_, job)| job);
+    let places = text::each(text, ": ").chain(text::each(text, "："));
+    let of_script = places.into_iter().find_map(|words| script(words).ok()).map(|(_, job)| job);
     let of_job = || background(text.trim_start()).ok().map(|(_, job)| job);
     // A progress bar may precede it without a line feed.
     let glued = || text::each(text, "[").find_map(|words| background(words).ok()).map(|(_, job)| job);
@@ -168,7 +213,7 @@ fn job(record: &Record) -> Option<Event> {
 /// `./run.sh: line 31:  5120 Killed                  python train.py`; where GitHub's page was copied, a link to its line may stand within the
 /// pid, of which too little is left: `51[20](https://github.com/…#step:6:58) Killed`.
 fn script(words: &str) -> IResult<&str, (Option<&str>, i32)> {
-    let (words, _) = tag(": ").parse(words)?;
+    let (words, _) = alt((tag(": "), tag("："))).parse(words)?;
     let Some(label) = LINES.iter().find(|label| words.starts_with(**label)) else {
         return Err(nom::Err::Error(nom::error::Error::new(words, nom::error::ErrorKind::Tag)));
     };
@@ -181,8 +226,9 @@ fn script(words: &str) -> IResult<&str, (Option<&str>, i32)> {
 
 /// `Ucciso`
 fn translated(words: &str) -> IResult<&str, i32> {
-    match WORDS.iter().find(|(word, _)| words.starts_with(word)) {
-        Some((word, signal)) => Ok((&words[word.len()..], *signal)),
+    let translations = WORDS.iter().copied().chain(KILLED.iter().map(|word| (*word, 9)));
+    match translations.into_iter().find(|(word, _)| words.starts_with(word)) {
+        Some((word, signal)) => Ok((&words[word.len()..], signal)),
         None => Err(nom::Err::Error(nom::error::Error::new(words, nom::error::ErrorKind::Tag))),
     }
 }

@@ -161,9 +161,9 @@ fn other_clause(text: &str) -> IResult<&str, VllmClause<'_>> {
     .parse(text)
 }
 
-/// `1.71 GiB`. Streaming, so that a truncated number is never taken for a whole one.
+/// `1.71 GiB`, up to 0.8 `1.71 GB` of the same size. Streaming, so that a truncated number is never taken for a whole one.
 fn size(text: &str) -> IResult<&str, Size<'_>> {
-    let whole = recognize((opt(tag("-")), take_while1(is_amount), opt(tag(" ")), tag("GiB")));
+    let whole = recognize((opt(tag("-")), take_while1(is_amount), opt(tag(" ")), alt((tag("GiB"), tag("GB")))));
     map_opt(whole, |whole: &str| text::size(whole).ok().map(|(_, size)| size)).parse(text)
 }
 
@@ -298,6 +298,16 @@ const EXAMPLES: &[Example] = &[
         version: "vllm 0.33, V1, the longest request does not fit",
         text: "ValueError: To serve at least one request with the model's max seq len (40960), 5.62 GiB KV cache is needed, which is larger than the available KV cache memory (-0.25 GiB). Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.",
         states: &[("kind", "gpu_oom"), ("requested", "5.62 GiB"), ("kv_cache_available", "-0.25 GiB")],
+    },
+    Example {
+        version: "vllm 0.8, in GB",
+        text: "ValueError: To serve at least one request with the models's max seq len (32768), (8.00 GB KV cache is needed, which is larger than the available KV cache memory (4.92 GB). Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("vllm.max_model_len", "32768"),
+            ("requested", "8.00 GB"),
+            ("kv_cache_available", "4.92 GB"),
+        ],
     },
     Example {
         version: "vllm 0.9, V1, another process holds the device",
