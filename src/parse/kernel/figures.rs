@@ -42,7 +42,7 @@ impl<'a> Collector<'a> {
     /// Everything that `report` states, and the largest of its `tasks`.
     pub fn all_of(mut self, report: &Report<'a>, tasks: &[Task<'a>]) -> (Vec<Figure>, Vec<Fact>, Vec<Consumer>) {
         let own = report.victim_pid().and_then(|pid| tasks.iter().find(|task| task.pid == pid));
-        self.victim(report, tasks, own);
+        self.victim(report, own);
         self.call(report);
         self.choice(report);
         self.cgroup(report);
@@ -52,7 +52,7 @@ impl<'a> Collector<'a> {
     }
 
     /// The process that the kernel killed and what it held.
-    fn victim(&mut self, report: &Report<'a>, tasks: &[Task<'a>], own: Option<&Task<'a>>) {
+    fn victim(&mut self, report: &Report<'a>, own: Option<&Task<'a>>) {
         let killed = report.victims.first();
         let named = killed.map(|process| (process.words, process.pid));
         let named = named.or(report.kill.and_then(|kill| kill.pid));
@@ -65,10 +65,7 @@ impl<'a> Collector<'a> {
         for (label, name) in SIZES {
             self.size(name, labelled(tail, label));
         }
-        // Where the report ends before its victim, whoever asked for memory is all that is known; in a cgroup, its adjustment is the others' too.
-        let caller = || adjustment(report.trigger?.words);
-        let of_caller = if named.is_none() && tasks.is_empty() { caller() } else { None };
-        if let Some((words, value)) = adjustment(tail).or(own.and_then(|task| task.oom_score_adj)).or(of_caller) {
+        if let Some((words, value)) = adjustment(tail).or(own.and_then(|task| task.oom_score_adj)) {
             self.value(FigureName::OomScoreAdj, words, f64::from(value));
         }
         if let Some((words, value)) = report.intent.and_then(|process| score(process.tail)) {
@@ -299,13 +296,12 @@ fn sums<'t, 'a>(tasks: &[&'t Task<'a>]) -> Vec<(&'t Task<'a>, u32, u64)> {
     sums
 }
 
-/// ` oom_score_adj:893` of a victim, `oom_score_adj=893` of who asked for memory
+/// ` oom_score_adj:893`
 fn adjustment(tail: &str) -> Option<(&str, i32)> {
-    const LABEL: &str = "oom_score_adj";
+    const LABEL: &str = "oom_score_adj:";
     let words = &tail[tail.find(LABEL)?..];
-    let label = LABEL.len() + words[LABEL.len()..].chars().next().filter(|c| ":=".contains(*c))?.len_utf8();
-    let value = words[label..].split(|c: char| c != '-' && !c.is_ascii_digit()).next()?;
-    Some((&words[..label + value.len()], value.parse().ok()?))
+    let value = words[LABEL.len()..].split(|c: char| c != '-' && !c.is_ascii_digit()).next()?;
+    Some((&words[..LABEL.len() + value.len()], value.parse().ok()?))
 }
 
 /// ` score 919 or sacrifice child`
