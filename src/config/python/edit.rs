@@ -58,7 +58,7 @@ fn added(text: &str, code: &Code, key: &str, value: &Value) -> Option<Vec<Edit>>
     // No call takes an argument twice, as one that stands there as a dictionary, whose members are the settings. A new dictionary is left to
     // the user, since it would be read back as its members, too.
     let is_dictionary = matches!(value, Value::Text(text) if python_dictionary(text).is_some());
-    if is_dictionary || call.names.iter().any(|name| *name == argument) {
+    if is_dictionary || call.names.contains(&argument) {
         return None;
     }
     Some(argument_edits(text, call, &format!("{argument}={}", literal(value, ""))))
