@@ -109,10 +109,12 @@ fn device(facts: &mut Facts, incident: &Incident) {
     let held =
         known(&[TorchReserved], first).or_else(|| known(&[TorchAllocated, TorchReservedUnallocated], |a| a[0] + a[1]));
     // A reserve beyond the device beside less that is allocated was misread by whoever copied it: `3764 GiB` for `37.64 GiB`.
-    let is_torn = known(&[TorchReserved, TorchAllocated, GpuTotal], |a| f64::from(a[0] > a[2] && a[1] <= a[2]));
+    let amount = |name| figure(name).and_then(Figure::amount);
+    let figures = amount(TorchReserved).zip(amount(TorchAllocated)).zip(amount(GpuTotal));
+    let is_torn = figures.is_some_and(|((reserved, allocated), total)| reserved > total && allocated <= total);
     let unused =
         known(&[TorchReservedUnallocated], first).or_else(|| known(&[TorchReserved, TorchAllocated], difference));
-    let unused = unused.filter(|_| is_torn.as_ref().is_none_or(|(torn, _)| *torn == 0.0));
+    let unused = unused.filter(|_| !is_torn);
     // In a container a process may not find itself among those on the device: "this process has 0 bytes memory in use".
     let told = known(&[ProcessInUse], first);
     let own = told.filter(|(told, _)| held.as_ref().is_none_or(|(held, _)| told >= held)).or_else(|| held.clone());

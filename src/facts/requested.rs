@@ -22,14 +22,9 @@ pub fn explain_request(facts: &mut Facts, incident: &Incident, models: &Models) 
     // PyTorch's caching allocator prints its own request, which is rounded twice; other programs print the exact bytes.
     let is_exact = incident.kind != Kind::GpuOom || !figure.text.contains('.');
     let Some((name, model)) = model(facts, models) else {
-        let is_counted = is_exact && !figure.text.contains('.');
-        if let Some((table, name)) = is_counted.then(|| models.table_of_tokens(bytes)).flatten() {
-            let cites = facts.get("figures.requested").map(|known| known.cites.clone()).unwrap_or_default();
-            let text = |words: &str| Value::Text(words.to_owned());
-            facts.cite("requested.family", text(Family::Weights.as_str()), cites.clone());
-            facts.cite("requested.quantity", text("token embeddings"), cites.clone());
-            facts.cite("requested.formula", Value::Text(format!("{} = {table}", figure.text)), cites);
-            facts.say("requested.model", Value::Text(name));
+        let counted = Some(bytes).filter(|_| !figure.text.contains('.'));
+        if let Some((table, name)) = counted.and_then(|bytes| models.table_of_tokens(bytes)) {
+            state(facts, Family::Weights, "token embeddings", format!("{} = {table}", figure.text), name);
         }
         return;
     };
@@ -41,12 +36,17 @@ pub fn explain_request(facts: &mut Facts, incident: &Incident, models: &Models) 
         (other.family, other.quantity) == (found.family, found.quantity) && other.chance < DISTINCT * found.chance
     };
     let formulas: Vec<&str> = matches.iter().filter(is_as_good).take(2).map(|found| &*found.formula).collect();
+    let formula = format!("{} = {}", figure.text, formulas.join(" or "));
+    state(facts, found.family, found.quantity, formula, name);
+}
+
+/// States what the requested size is for, in which model.
+fn state(facts: &mut Facts, family: Family, quantity: &str, formula: String, model: String) {
     let cites = facts.get("figures.requested").map(|known| known.cites.clone()).unwrap_or_default();
-    let text = |words: &str| Value::Text(words.to_owned());
-    facts.cite("requested.family", text(found.family.as_str()), cites.clone());
-    facts.cite("requested.quantity", text(found.quantity), cites.clone());
-    facts.cite("requested.formula", Value::Text(format!("{} = {}", figure.text, formulas.join(" or "))), cites);
-    facts.say("requested.model", Value::Text(name));
+    facts.cite("requested.family", Value::Text(family.as_str().to_owned()), cites.clone());
+    facts.cite("requested.quantity", Value::Text(quantity.to_owned()), cites.clone());
+    facts.cite("requested.formula", Value::Text(formula), cites);
+    facts.say("requested.model", Value::Text(model));
 }
 
 /// `requested.copies`, if all that PyTorch has allocated is the request once or several times over: buffers as large as all weights, one beside the

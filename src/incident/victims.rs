@@ -145,7 +145,7 @@ fn lone_death(case: &Case, kind: Kind) -> Option<Victim> {
     let is_killed = |exit| exit == Exit::KILL || exit == Exit::Vanished && kind == Kind::HostOomRay;
     let may_fail = !kind.is_host() || kind == Kind::HostAllocFailure;
     let is_failed = |exit| may_fail && exit != Exit::Stopped;
-    let is_stopped = |_| kind == Kind::HostAllocFailure;
+    let is_dead = |_| kind == Kind::HostAllocFailure;
     let only = |is_meant: &dyn Fn(Exit) -> bool| {
         let dead = case.events.iter().filter_map(|event| match &event.what {
             What::Death(death) if is_meant(death.exit) => Some(&death.victim),
@@ -155,7 +155,7 @@ fn lone_death(case: &Case, kind: Kind) -> Option<Victim> {
         let first = dead.next()?;
         dead.all(|other| other.pid == first.pid && other.rank == first.rank).then(|| first.clone())
     };
-    only(&is_killed).or_else(|| only(&is_failed)).or_else(|| only(&is_stopped))
+    only(&is_killed).or_else(|| only(&is_failed)).or_else(|| only(&is_dead))
 }
 
 /// Whether `killed` may be the victim `known`, of which only a device is known: each process of a launcher uses the device of its local

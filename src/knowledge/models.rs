@@ -251,15 +251,22 @@ impl Models {
     /// a few of them.
     pub fn table_of_tokens(&self, bytes: Bytes) -> Option<(String, String)> {
         const MOST_NAMED: usize = 3;
-        [4, 2].into_iter().find_map(|width| {
-            let of_size = |table: &&TokenTable| {
-                let numbers = table.vocabulary.checked_mul(table.width)?;
-                (numbers.checked_mul(width)? == u64::try_from(bytes.0).ok()?).then_some(numbers)
+        let of_models = self
+            .models
+            .iter()
+            .map(|Model { name, shape, .. }| (name, shape.vocabulary, shape.embedding.unwrap_or(shape.hidden)));
+        let others = self.tables.iter().map(|table| (&table.of, table.vocabulary, table.width));
+        let tables: Vec<(&Arc<str>, u64, u64)> = of_models.chain(others).collect();
+        [4, 2].into_iter().find_map(|bytes_each| {
+            let is_it = |(_, vocabulary, width): &&(&Arc<str>, u64, u64)| {
+                let numbers = vocabulary.checked_mul(*width).filter(|numbers| is_telling(*numbers));
+                let size = numbers.and_then(|numbers| numbers.checked_mul(bytes_each));
+                size.is_some_and(|size| i64::try_from(size).is_ok_and(|size| Bytes(size) == bytes))
             };
-            let mut tables = self.tables.iter().filter(|table| of_size(table).is_some_and(is_telling)).peekable();
-            let TokenTable { vocabulary, width: numbers, .. } = tables.peek()?;
-            let formula = format!("{vocabulary} vocabulary × {numbers} × {width} bytes");
-            let names: Vec<&str> = tables.map(|table| &*table.of).take(MOST_NAMED).collect();
+            let mut found = tables.iter().filter(is_it).peekable();
+            let (_, vocabulary, width) = found.peek()?;
+            let formula = format!("{vocabulary} vocabulary × {width} × {bytes_each} bytes");
+            let names: Vec<&str> = found.map(|(name, ..)| &***name).take(MOST_NAMED).collect();
             Some((formula, names.join(" / ")))
         })
     }
@@ -289,8 +296,6 @@ impl Models {
                 }
                 self.aliases.push((name, self.models.len()));
             }
-            let (vocabulary, width) = (shape.vocabulary, shape.embedding.unwrap_or(shape.hidden));
-            self.tables.push(TokenTable { of: row.name.clone(), vocabulary, width });
             self.models.push(Model {
                 name: row.name,
                 family: rows.family.clone(),

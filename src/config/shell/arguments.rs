@@ -71,12 +71,10 @@ pub(in super::super) fn arguments(
                     }
             };
             // `--batch-size 128 /data`: a path behind a number is the program's own argument.
-            let ends_numbers = |at: usize| {
-                let is_number = |at: usize| field(at).is_some_and(|text| text.parse::<f64>().is_ok());
-                at == name + 2 && is_number(name + 1) && field(at).is_some_and(|text| text.contains('/'))
-            };
-            while field(at).is_some_and(|text| is_value(text, at == name + 1) && goes_with(name, at))
-                && !ends_numbers(at)
+            let is_number = field(at).is_some_and(|text| text.parse::<f64>().is_ok());
+            let is_apart = |text: &str, at: usize| is_number && at == name + 2 && text.contains('/');
+            while field(at)
+                .is_some_and(|text| is_value(text, at == name + 1) && goes_with(name, at) && !is_apart(text, at))
             {
                 at += 1;
             }

@@ -4,6 +4,8 @@
 //! text-generation-launcher; exceptions of Python's libraries about a child are read by [`python`]. None of them says why the process
 //! ended.
 
+use std::sync::LazyLock;
+
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_till, take_until, take_while, take_while1};
 use nom::character::complete::{multispace1, space0, space1, u32 as integer};
@@ -28,56 +30,7 @@ impl Grammar for Shell {
     }
 
     fn triggers(&self) -> &'static [&'static str] {
-        &[
-            "Killed",
-            " killed ",
-            " abort  ",
-            "Terminated",
-            "terminated",
-            "Segmentation fault",
-            "Aborted",
-            "Bus error",
-            "已杀死",
-            "被殺死",
-            "強制結束",
-            "強制終了",
-            "죽었음",
-            "Getötet",
-            "Processus arrêté",
-            "Ucciso",
-            "Terminado (killed)",
-            "Morto",
-            "Убито",
-            "Вбито",
-            "Забіты",
-            "Убијен",
-            "Unicestwiony",
-            "Dödad",
-            "Geëlimineerd",
-            "Süreç durduruldu",
-            "Zabit (SIGKILL)",
-            "Dræbt",
-            "Drept",
-            "Tapettu",
-            "Kilőve",
-            "Terbunuh",
-            "Bị buộc kết thúc",
-            "Σκοτώθηκε",
-            "Matat",
-            "Matado",
-            "Zabitý",
-            "Pobit",
-            "Ubijen",
-            "exit status ",
-            "xit code",
-            "xitcode",
-            "return code",
-            "returncode",
-            "exited ",
-            "signal ",
-            "SIGNAL: ",
-            "died",
-        ]
+        &TRIGGERS
     }
 
     fn is_multiline(&self) -> bool {
@@ -116,6 +69,32 @@ fn death(record: &Record, words: &str, exit: Exit, pid: Option<&str>) -> Event {
     event.figures.extend(pid.zip(number).map(figure));
     event
 }
+
+/// Words of which each message has one, the C library's among them.
+static TRIGGERS: LazyLock<Vec<&str>> = LazyLock::new(|| [TOLD, KILLED].concat());
+
+/// Those that no translation adds.
+const TOLD: &[&str] = &[
+    "Killed",
+    " killed ",
+    " abort  ",
+    "Terminated",
+    "terminated",
+    "Segmentation fault",
+    "Aborted",
+    "Bus error",
+    "已杀死",
+    "Getötet",
+    "exit status ",
+    "xit code",
+    "xitcode",
+    "return code",
+    "returncode",
+    "exited ",
+    "signal ",
+    "SIGNAL: ",
+    "died",
+];
 
 /// bash's word for a line of a script, in its translations.
 const LINES: &[&str] = &[
@@ -199,8 +178,8 @@ fn word(record: &Record) -> Option<Event> {
 /// A shell's message about a job, with its pid or its number.
 fn job(record: &Record) -> Option<Event> {
     let text = text::line(record.text());
-    let places = text::each(text, ": ").chain(text::each(text, "："));
-    let of_script = places.into_iter().find_map(|words| script(words).ok()).map(|(_, job)| job);
+    let mut places = text::each(text, ": ").chain(text::each(text, "："));
+    let of_script = places.find_map(|words| script(words).ok()).map(|(_, job)| job);
     let of_job = || background(text.trim_start()).ok().map(|(_, job)| job);
     // A progress bar may precede it without a line feed.
     let glued = || text::each(text, "[").find_map(|words| background(words).ok()).map(|(_, job)| job);
@@ -213,11 +192,8 @@ fn job(record: &Record) -> Option<Event> {
 /// `./run.sh: line 31:  5120 Killed                  python train.py`; where GitHub's page was copied, a link to its line may stand within the
 /// pid, of which too little is left: `51[20](https://github.com/…#step:6:58) Killed`.
 fn script(words: &str) -> IResult<&str, (Option<&str>, i32)> {
-    let (words, _) = alt((tag(": "), tag("："))).parse(words)?;
-    let Some(label) = LINES.iter().find(|label| words.starts_with(**label)) else {
-        return Err(nom::Err::Error(nom::error::Error::new(words, nom::error::ErrorKind::Tag)));
-    };
-    let place = (tag(*label), tag(" "), text::digits, space0, tag(":"), space1);
+    let label = |text| one_of_words(text, LINES.iter().copied());
+    let place = (alt((tag(": "), tag("："))), label, tag(" "), text::digits, space0, tag(":"), space1);
     let link =
         (tag("["), text::digits, tag("](http"), take_till(|c: char| c == ')' || c == ' '), tag(")"), opt(text::digits));
     let pid = delimited(place, (text::digits, opt(link)), tag(" ")).map(|(pid, link)| link.is_none().then_some(pid));
@@ -225,12 +201,15 @@ fn script(words: &str) -> IResult<&str, (Option<&str>, i32)> {
 }
 
 /// `Ucciso`
-fn translated(words: &str) -> IResult<&str, i32> {
-    let translations = WORDS.iter().copied().chain(KILLED.iter().map(|word| (*word, 9)));
-    match translations.into_iter().find(|(word, _)| words.starts_with(word)) {
-        Some((word, signal)) => Ok((&words[word.len()..], signal)),
-        None => Err(nom::Err::Error(nom::error::Error::new(words, nom::error::ErrorKind::Tag))),
-    }
+fn translated(text: &str) -> IResult<&str, i32> {
+    let killed = |text| one_of_words(text, ["已杀死", "Getötet"].into_iter().chain(KILLED.iter().copied()));
+    killed.map(|_| 9).parse(text)
+}
+
+/// The first of `words` with which `text` begins.
+fn one_of_words(text: &str, mut words: impl Iterator<Item = &'static str>) -> IResult<&str, &'static str> {
+    let found = words.find_map(|word| Some((text.strip_prefix(word)?, word)));
+    found.ok_or_else(|| nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::Tag)))
 }
 
 /// `zsh: killed     python train.py`
