@@ -16,8 +16,8 @@ pub struct Secret {
     /// A regular expression of the crate `regex`; the groups whose names begin with `secret` are masked, or the whole match if there is
     /// none.
     pub pattern: String,
-    /// Whether it is recognised by the name before it, and not by its own shape.
-    pub is_named: bool,
+    /// The names before it by which it is recognised, words joined by `_`; empty if it is recognised by its own shape.
+    pub names: Vec<String>,
     /// Literals, in any case, of which one occurs in every match of `pattern`; if empty, every text is searched.
     pub triggers: Vec<String>,
     /// Literals of which one stands in every text in which `pattern` matches; empty if there are none.
@@ -88,12 +88,11 @@ impl SecretRow {
         if self.name.trim().is_empty() || self.examples.is_empty() {
             return Err(format!("`{pattern}` needs a name and an example"));
         }
-        let is_named = !self.names.is_empty();
-        let common = harmless.filter(|_| is_named).map(str::to_owned);
+        let common = harmless.filter(|_| !self.names.is_empty()).map(str::to_owned);
         Ok(Secret {
             name: self.name,
             pattern,
-            is_named,
+            names: self.names,
             triggers,
             with: self.with,
             unless: self.unless,

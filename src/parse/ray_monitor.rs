@@ -37,6 +37,8 @@ const TABLE: &str = "MEM(GB)";
 const ADVICE: &str = "Refer to the documentation on how to address the out of memory issue: https://";
 /// The beginning of the oldest message.
 const OLDEST: &str = "RayOutOfMemoryError: ";
+/// The head of a task's traceback that ends in the oldest message; the task's process stands behind it.
+const TASK_HEAD: &str = "RayTaskError(RayOutOfMemoryError): ";
 /// Part of the periodic summary.
 const SUMMARY: &str = " Workers (tasks";
 
@@ -80,10 +82,17 @@ impl Grammar for RayMonitor {
         if let Some(joint) = goes_on(begun, body) {
             return Follow::Join(joint);
         }
+        let distance = next.number.0.saturating_sub(record.last_number().0);
+        if text.contains(TASK_HEAD) && !text.contains(OLDEST) {
+            return match body.contains(OLDEST) {
+                true => Follow::Join(Joint::Line),
+                false if distance > FARTHEST[0] || body.contains(TASK_HEAD) => Follow::End,
+                false => Follow::Pass,
+            };
+        }
         let has_table = text.lines().any(pieces::is_row);
         let is_kill =
             [DETAILS, HEAD, OLDEST, SUMMARY, CHOSEN, TABLE].iter().any(|part| text.contains(part)) || has_table;
-        let distance = next.number.0.saturating_sub(record.last_number().0);
         if !is_kill || text.contains(ADVICE) || distance > FARTHEST[usize::from(has_table)] {
             return Follow::End;
         }
@@ -249,12 +258,20 @@ fn oldest(record: &Record) -> Option<Event> {
     }
     let origin = record.origin();
     let command = |row: &ProcessRow<'_>| ray_title(row.command).map(str::to_owned);
-    let own = rows.iter().find(|row| origin.pid.map_or_else(|| command(row).is_some(), |pid| pid == row.pid));
+    // `ray::Sampler.sample() (pid=4711, ip=10.0.0.1)`
+    let task = text::after(text, TASK_HEAD).map(text::line).and_then(|task| task.split_once(" (pid="));
+    let task_pid = task.and_then(|(_, behind)| integer::<_, ()>(behind).ok()).map(|(_, pid)| pid);
+    let pid = task_pid.or(origin.pid);
+    let own = rows.iter().find(|row| pid.map_or_else(|| command(row).is_some(), |pid| pid == row.pid));
     told.figures.extend(own.and_then(|row| record.figure(FigureName::WorkerUsed, row.used)));
     let victim = Victim {
         host: told.victim.host.clone(),
-        pid: origin.pid.or(own.map(|row| row.pid)),
-        role: own.and_then(command).map(Into::into).or_else(|| origin.role.clone()),
+        pid: pid.or(own.map(|row| row.pid)),
+        role: own
+            .and_then(command)
+            .or_else(|| task.and_then(|(title, _)| ray_title(title)).map(str::to_owned))
+            .map(Into::into)
+            .or_else(|| origin.role.clone()),
         ..Victim::default()
     };
     told.facts.extend(own.map(|row| record.fact("ray.victim", row.command)));

@@ -6,6 +6,7 @@
 //! own are not texts and stay as they are.
 
 mod across_lines;
+mod named_value;
 mod secret_kind;
 mod view;
 
@@ -18,6 +19,7 @@ use thiserror::Error;
 use crate::knowledge::Secret;
 use crate::model::{Text, Texts};
 use across_lines::{CitedLines, SecretPieces};
+use named_value::NameEnds;
 use secret_kind::SecretKind;
 use view::View;
 
@@ -34,8 +36,8 @@ pub struct Redactor {
     rows: Vec<SecretKind>,
     /// One search for the triggers of all rows, since nearly every text contains none.
     triggers: AhoCorasick,
-    /// The row of each trigger.
-    row_of: Vec<usize>,
+    /// The row of each trigger, and how its names end behind it if it has names.
+    row_of: Vec<(usize, Option<NameEnds>)>,
     /// Rows without triggers, which are tried on every text.
     always: Vec<usize>,
 }
@@ -59,7 +61,7 @@ impl Redactor {
             triggers: AhoCorasick::builder()
                 .ascii_case_insensitive(true)
                 .build(triggers().map(|(_, trigger)| trigger))?,
-            row_of: triggers().map(|(row, _)| row).collect(),
+            row_of: triggers().map(|(row, trigger)| (row, name_ends(&secrets[row], trigger))).collect(),
             always: (0..secrets.len()).filter(|row| secrets[*row].triggers.is_empty()).collect(),
         })
     }
@@ -134,7 +136,7 @@ impl Redactor {
         let joints = &joints[first..last];
         let ends = joints.iter().skip(1).copied().chain([secret.end]);
         let mut pieces = joints.iter().zip(ends).map(|(start, end)| &text[(*start).max(secret.start).min(end)..end]);
-        let is_only_whole = !self.rows[*row].secret.is_named && !is_known;
+        let is_only_whole = self.rows[*row].secret.names.is_empty() && !is_known;
         !joints.is_empty() && pieces.all(|piece| is_of_a_token(piece) && looks_random(piece, is_only_whole))
     }
 
@@ -144,7 +146,9 @@ impl Redactor {
         let mut asked = vec![false; self.rows.len()];
         self.always.iter().for_each(|row| asked[*row] = true);
         for hit in self.triggers.find_overlapping_iter(text) {
-            asked[self.row_of[hit.pattern().as_usize()]] = true;
+            let (row, ends) = &self.row_of[hit.pattern().as_usize()];
+            asked[*row] = asked[*row]
+                || ends.as_ref().is_none_or(|ends| ends.may_have_value(text.as_bytes(), hit.start(), hit.end()));
         }
         let may_stand = |(row, known): &(usize, &SecretKind)| asked[*row] && known.may_stand_in(text);
         for (row, known) in self.rows.iter().enumerate().filter(may_stand) {
@@ -157,7 +161,7 @@ impl Redactor {
     /// over one that is recognised by its name.
     fn merged(&self, mut secrets: Vec<(Range<usize>, usize)>) -> Vec<(Range<usize>, usize)> {
         secrets.sort_by_key(|(range, row)| (range.start, *row));
-        let rank = |row: usize| (self.rows[row].secret.is_named, row);
+        let rank = |row: usize| (!self.rows[row].secret.names.is_empty(), row);
         let mut merged: Vec<(Range<usize>, usize)> = Vec::with_capacity(secrets.len());
         for (range, row) in secrets {
             match merged.last_mut() {
@@ -188,6 +192,11 @@ impl Redactor {
         masked.push_str(&text[at..]);
         Cow::Owned(masked)
     }
+}
+
+/// How the names of `secret` end behind `trigger`; `None` if it is not recognised by a name.
+fn name_ends(secret: &Secret, trigger: &str) -> Option<NameEnds> {
+    (!secret.names.is_empty()).then(|| NameEnds::new(trigger, &secret.names))
 }
 
 /// Replaces `words` by the result of `mask`, if it is different; returns whether it is.
@@ -237,11 +246,20 @@ fn looks_random(piece: &str, completes: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::OnceLock;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
     use super::*;
     use crate::knowledge::{Knowledge, example_of_secret};
     use crate::model::{Citation, Column, LineNumber, Location};
 
     type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+    /// Asks every row about every text.
+    static ALWAYS: OnceLock<Redactor> = OnceLock::new();
 
     fn redactor() -> Result<(Redactor, Vec<Secret>), Box<dyn std::error::Error>> {
         let secrets = Knowledge::shipped()?.secrets.to_vec();
@@ -284,6 +302,26 @@ mod tests {
             }
         }
         Ok(())
+    }
+
+    proptest! {
+        /// What is seen beside a name only saves the asking, too.
+        #[test]
+        fn a_secret_is_looked_for_wherever_a_value_may_stand(
+            before in select(vec!["", " ", "my_", "--", "step-", "env ", "ENV\t", "<", "\"", "'", "- name: ", "‹token›"]),
+            name in select(vec!["token", "hf_token", "API key", "api-key", "passwd", "secretKey", "密码", "TOKEN", "tokens", "pass word"]),
+            pieces in vec(select(vec![
+                "s", "value", "\"", "'", "`", " ", "\t", "\n", ":", "=", ":=", "->", "(", ")", "[", "{", ",", "+", "-", "env ", "<", ">", "\\", "：",
+                "‹token›", "str", "|", ".",
+            ]), 0..6),
+            after in select(vec!["", "hunter2X9abQ", "\"hunter2X9abQ\")", "hunter2X9abQ</", "value: hunter2X9abQ"]),
+        ) {
+            let text = [&[before, name], &pieces[..], &[after]].concat().concat();
+            let (redactor, secrets) = redactor().expect("the shipped rows are sound");
+            let always: Vec<_> = secrets.iter().map(|secret| Secret { triggers: Vec::new(), ..secret.clone() }).collect();
+            let always = ALWAYS.get_or_init(|| Redactor::new(&always).expect("the shipped rows are sound"));
+            prop_assert_eq!(redactor.text(&text), always.text(&text));
+        }
     }
 
     #[test]

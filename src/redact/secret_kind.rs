@@ -28,18 +28,19 @@ struct Refuter {
     harmless: Vec<Regex>,
 }
 
-/// Compiles `pattern` to match bytes if it is ASCII: Unicode tables take longer to prepare than everything else here,
-/// and letters of other alphabets do not occur in secrets.
-fn read(pattern: &str) -> Result<Regex, regex::Error> {
-    match pattern.is_ascii() {
+/// Compiles `pattern` to match bytes if it is ASCII, or `made` from names, whose other letters stand in `(?u:…)` or by themselves: Unicode
+/// tables take longer to prepare than everything else here, and letters of other alphabets do not occur in secrets.
+fn read(pattern: &str, made: bool) -> Result<Regex, regex::Error> {
+    let has_case = |letter: char| !letter.is_ascii() && (letter.is_lowercase() || letter.is_uppercase());
+    match pattern.is_ascii() || made && !pattern.contains(has_case) {
         true => RegexBuilder::new(pattern).unicode(false).build().or_else(|_| Regex::new(pattern)),
         false => Regex::new(pattern),
     }
 }
 
 impl Finder {
-    fn read(pattern: &str) -> Result<Finder, regex::Error> {
-        let pattern = read(pattern)?;
+    fn read(secret: &Secret) -> Result<Finder, regex::Error> {
+        let pattern = read(&secret.pattern, !secret.names.is_empty())?;
         let named = pattern.capture_names().enumerate();
         let groups = named.filter(|(_, name)| name.is_some_and(|name| name.starts_with("secret")));
         let groups = groups.map(|(place, _)| place).collect();
@@ -60,7 +61,7 @@ impl Finder {
 impl Refuter {
     /// A pattern that does not compile rejects nothing: masking too much is better.
     fn read(secret: &Secret) -> Refuter {
-        let read = |pattern: &String| read(pattern).ok();
+        let read = |pattern: &String| read(pattern, !secret.names.is_empty()).ok();
         Refuter {
             unless: secret.unless.as_ref().and_then(read),
             harmless: secret.harmless.iter().filter_map(read).collect(),
@@ -87,7 +88,7 @@ impl SecretKind {
 
     /// Reports all secrets of this kind in `text` to `tell`: the start of the match, and the span of the secret.
     pub fn find(&self, text: &str, tell: &mut dyn FnMut(usize, Range<usize>)) {
-        let Some(finder) = self.finder.get_or_init(|| Finder::read(&self.secret.pattern).ok()) else {
+        let Some(finder) = self.finder.get_or_init(|| Finder::read(&self.secret).ok()) else {
             // Patterns have been validated before; should one fail anyway, everything is masked.
             return tell(0, 0..text.len());
         };

@@ -61,8 +61,8 @@ class Redactor:
     def _pattern(self, pattern: str) -> Pattern[str]:
         known = self._patterns.get(pattern)
         if known is None:
-            # Patterns match ASCII letters only, unless they contain others themselves.
-            known = self._patterns[pattern] = re.compile(pattern, re.ASCII if pattern.isascii() else 0)
+            # Patterns match ASCII letters only, except within `(?u:…)`.
+            known = self._patterns[pattern] = re.compile(pattern, re.ASCII)
         return known
 
 

@@ -1,9 +1,9 @@
 //! Patterns for the ways in which people, programs and formats write a name and its value.
 
-/// A value: a list, quoted text, or everything up to a blank or a delimiter.
-const VALUE: &str = r#"\[[^\]\r\n]*\]|[rbuf]{0,2}"(?:[^"\\\r\n]|\\.)*"?|[rbuf]{0,2}'(?:[^'\\\r\n]|\\.)*'?|`[^`\r\n]*`?|[^\s"'`,;&<>‹\[][^\s"'`,;&<>‹]*"#;
+/// A value: a list, quoted text, or everything up to a blank, a delimiter or a mask.
+const VALUE: &str = r#"\[[^\]\r\n]*\]|[rbuf]{0,2}"(?:[^"\\\r\n]|\\.)*"?|[rbuf]{0,2}'(?:[^'\\\r\n]|\\.)*'?|`[^`\r\n]*`?|(?u-i:[^\s"'`,;&<>‹\[][^\s"'`,;&<>‹]*)"#;
 /// A value after an option, which may not begin with a hyphen: that is the next option.
-const AFTER_OPTION: &str = r#""(?:[^"\\\r\n]|\\.)*"?|'(?:[^'\\\r\n]|\\.)*'?|[^\s"'`,;&<>‹|\-][^\s"'`,;&<>‹]*"#;
+const AFTER_OPTION: &str = r#""(?:[^"\\\r\n]|\\.)*"?|'(?:[^'\\\r\n]|\\.)*'?|(?u-i:[^\s"'`,;&<>‹|\-][^\s"'`,;&<>‹]*)"#;
 /// A quoted value.
 const QUOTED: &str = r#""(?:[^"\\\r\n]|\\.)*"?|'(?:[^'\\\r\n]|\\.)*'?"#;
 /// What may precede the words of a name.

@@ -22,6 +22,8 @@ pub(super) fn event(record: &Record) -> Option<Event> {
     let text = record.text();
     let words = [RESOURCE, CONDITION].iter().find_map(|head| text::each(text, head).next()).map(text::line)?;
     let (rest, resource) = resource(words).ok()?;
+    // The message may be broken before a container.
+    let rest = &text[text::before(text, rest).len()..];
     match resource {
         "memory" | "MemoryPressure" => {}
         "ephemeral-storage" | "nodefs" | "imagefs" | "inodes" | "DiskPressure" => {
@@ -63,6 +65,12 @@ pub(super) fn event(record: &Record) -> Option<Event> {
         event.facts.extend(fact);
     }
     Some(event)
+}
+
+/// Whether `next` is the rest of the message that begins in `first`, broken before one of its containers.
+pub(super) fn goes_on(first: &str, next: &str) -> bool {
+    let is_begun = [RESOURCE, CONDITION].iter().any(|head| first.contains(head));
+    is_begun && next.trim_start().starts_with("Container ") && next.contains(" was using ")
 }
 
 /// `The node was low on resource: memory.`, `The node had condition: [MemoryPressure].`

@@ -70,6 +70,9 @@ impl Grammar for Container {
         if is_status_reason(first) {
             return status_follows(record, next);
         }
+        if eviction::goes_on(first, next.body()) {
+            return Follow::Join(Joint::Line);
+        }
         const LABELS: [&str; 11] = [
             "Exit Code:",
             "Signal:",
