@@ -45,6 +45,9 @@ impl JobConfig<'_> {
             self.knobs().filter_map(|knob| Some((knob, self.setting(knob)?.entry))).collect();
         let names = set.iter().map(|(knob, _)| Value::Text(format!("{}.{}", knob.framework, knob.id))).collect();
         all.push((Arc::from("config.set"), Value::List(names), Vec::new()));
+        let stack = self.framework.iter().flat_map(|framework| [&framework.name].into_iter().chain(&framework.uses));
+        let stack = stack.map(|name| Value::Text(name.to_string())).collect();
+        all.push((Arc::from("framework.stack"), Value::List(stack), Vec::new()));
         let commands = self.documents.iter().flat_map(Document::commands).map(|command| {
             let words = [&command.program].into_iter().chain(&command.target).chain(&command.operands);
             Value::Text(words.map(String::as_str).collect::<Vec<_>>().join(" "))

@@ -70,9 +70,9 @@ pub(in super::super) fn arguments(
                         None => true,
                     }
             };
-            // `--batch-size 128 /data`: a path behind a number is the program's own argument.
+            // `--batch-size 128 /data`, `--segment 40 song.mp3`: a path behind a number is the program's own argument.
             let is_number = field(at).is_some_and(|text| text.parse::<f64>().is_ok());
-            let is_apart = |text: &str, at: usize| is_number && at == name + 2 && text.contains('/');
+            let is_apart = |text: &str, at: usize| is_number && at == name + 2 && is_path(text);
             while field(at)
                 .is_some_and(|text| is_value(text, at == name + 1) && goes_with(name, at) && !is_apart(text, at))
             {
@@ -112,6 +112,16 @@ pub(in super::super) fn listed(fields: &[String], arguments: Vec<Argument>, list
         items
     };
     arguments.into_iter().flat_map(items).collect()
+}
+
+/// Whether it is a path, or the name of a file with an extension.
+fn is_path(text: &str) -> bool {
+    let is_extension = |end: &str| {
+        (2..=5).contains(&end.len())
+            && end.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && end.bytes().any(|byte| byte.is_ascii_alphabetic())
+    };
+    text.contains('/') || text.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && is_extension(end))
 }
 
 /// The key of `--key=value` or `-n4`, and where the value begins.
@@ -220,6 +230,7 @@ mod tests {
                 &["python:train.py gpus=1 opts= SOLVER.IMS_PER_BATCH=8 MODEL.NAME=r50"],
             ),
             ("python main.py --batch-size 128 /data/imagenet", &["python:main.py batch-size=128"]),
+            ("python -m demucs --segment 40 song.mp3", &["python:demucs segment=40"]),
             ("python main.py --gpus 0 1 2 --x", &["python:main.py gpus=0,1,2 x="]),
             ("nohup python main.py", &["nohup: ", "python:main.py "]),
             ("bash run.sh --x 1", &["bash:run.sh x=1"]),

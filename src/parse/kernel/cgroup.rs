@@ -47,7 +47,15 @@ pub(super) enum Statistics<'a> {
 }
 
 pub(super) fn usage(line: &str) -> Option<CgroupUsage<'_>> {
-    counted(line.trim_start()).or_else(|_| bare(line.trim_start())).ok().map(|(_, usage)| usage)
+    let text = line.trim_start();
+    counted(text).or_else(|_| bare(text)).ok().map(|(_, usage)| usage).or_else(|| quoted(text))
+}
+
+/// The whole of what the kernel prints about a limit, behind whatever people and programs put before a line that they quote.
+fn quoted(text: &str) -> Option<CgroupUsage<'_>> {
+    let at = text.find("memory: usage ")?;
+    let (rest, usage) = counted(&text[at..]).ok()?;
+    (usage.limit.is_some() && rest.starts_with(", failcnt ")).then_some(usage)
 }
 
 fn counted(text: &str) -> IResult<&str, CgroupUsage<'_>> {

@@ -1,4 +1,5 @@
-//! Removes from a line what is not its text: colours, terminal commands, control characters, JSON's escapes.
+//! Removes from a line what is not its text: colours, terminal commands, control characters, JSON's escapes, and the blanks and entities of web
+//! pages through which it was copied.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -25,6 +26,7 @@ pub(super) fn clean(raw: &[u8]) -> (Cow<'_, str>, Vec<(usize, usize)>) {
     }
     let mut end = next_removed(raw, 0);
     if end == raw.len()
+        && !raw.iter().any(|byte| may_begin_page_form(*byte))
         && let Ok(text) = std::str::from_utf8(raw)
     {
         return (Cow::Borrowed(text), Vec::new());
@@ -67,10 +69,7 @@ fn next_removed(raw: &[u8], mut at: usize) -> usize {
 
 fn push_lossy(raw: &[u8], mut at: usize, text: &mut String, runs: &mut Vec<(usize, usize)>) {
     for chunk in raw.utf8_chunks() {
-        if !chunk.valid().is_empty() {
-            runs.push((text.len(), at));
-            text.push_str(chunk.valid());
-        }
+        push_plain(chunk.valid(), at, text, runs);
         at += chunk.valid().len();
         if !chunk.invalid().is_empty() {
             runs.push((text.len(), at));
@@ -78,6 +77,61 @@ fn push_lossy(raw: &[u8], mut at: usize, text: &mut String, runs: &mut Vec<(usiz
         }
         at += chunk.invalid().len();
     }
+}
+
+/// Pushes `words`, which stand at `at`, in plain characters.
+fn push_plain(words: &str, at: usize, text: &mut String, runs: &mut Vec<(usize, usize)>) {
+    let mut start = 0;
+    let forms = words.bytes().enumerate().filter(|(_, byte)| may_begin_page_form(*byte));
+    for (place, _) in forms {
+        let Some((form, plain)) = words.get(place..).and_then(page_form) else { continue };
+        if place > start {
+            runs.push((text.len(), at + start));
+            text.push_str(&words[start..place]);
+        }
+        runs.push((text.len(), at + place));
+        text.push_str(plain);
+        start = place + form.len();
+    }
+    if start < words.len() {
+        runs.push((text.len(), at + start));
+        text.push_str(&words[start..]);
+    }
+}
+
+/// How web pages and word processors write blanks, what has no width, and what means something in HTML; and the plain form.
+const PAGE_FORMS: &[(&str, &str)] = &[
+    ("\u{a0}", " "),
+    ("\u{2002}", " "),
+    ("\u{2003}", " "),
+    ("\u{2007}", " "),
+    ("\u{2009}", " "),
+    ("\u{200a}", " "),
+    ("\u{202f}", " "),
+    ("\u{205f}", " "),
+    ("\u{3000}", " "),
+    ("\u{ad}", ""),
+    ("\u{200b}", ""),
+    ("\u{2060}", ""),
+    ("\u{feff}", ""),
+    ("&nbsp;", " "),
+    ("&gt;", ">"),
+    ("&lt;", "<"),
+    ("&amp;", "&"),
+    ("&quot;", "\""),
+    ("&#34;", "\""),
+    ("&#39;", "'"),
+    ("&#x27;", "'"),
+];
+
+/// The form at the beginning of `words`.
+fn page_form(words: &str) -> Option<(&'static str, &'static str)> {
+    PAGE_FORMS.iter().copied().find(|(form, _)| words.starts_with(form))
+}
+
+/// Whether one of [`PAGE_FORMS`] may begin with a byte. Without branches, too.
+fn may_begin_page_form(byte: u8) -> bool {
+    (byte == 0xc2) | (byte == 0xe2) | (byte == 0xe3) | (byte == 0xef) | (byte == b'&')
 }
 
 /// Whether a byte may begin something that [`removed`] removes. Without branches, so that the compiler vectorises the loop around it.
@@ -206,7 +260,10 @@ fn unescape_part(raw: &[u8], message: Range<usize>, text: &mut String, runs: &mu
             None => ('\\', 1),
         };
         runs.push((text.len(), at));
-        text.push(decoded);
+        match page_form(decoded.encode_utf8(&mut [0; 4])) {
+            Some((_, plain)) => text.push_str(plain),
+            None => text.push(decoded),
+        }
         at = (at + length).min(message.end);
     }
 }

@@ -384,6 +384,16 @@ mod tests {
     }
 
     #[test]
+    fn a_message_wrapped_between_its_words_is_read_whole() {
+        let whole = "ValueError: Free memory on device cuda:1 (22.06/23.56 GiB) on startup is less than desired GPU memory utilization (0.95, 22.38 GiB).";
+        assert!(stated(whole).len() > 2);
+        for (at, _) in whole.match_indices(" ").skip(7).take(9) {
+            let wrapped = format!("{}\n{}", &whole[..at], &whole[at + 1..]);
+            assert_eq!(stated(&wrapped), stated(whole), "{wrapped}");
+        }
+    }
+
+    #[test]
     fn a_message_cut_off_states_what_is_there() {
         let known = stated("models's max seq len (8192), (2.50 GiB KV cache is needed, which is larger than the avail");
         assert_eq!(known, [("requested".to_owned(), "2.50 GiB".to_owned())]);
