@@ -53,6 +53,7 @@ const DAMAGES: &[Damage] = &[
     ("backticks", |line| format!("`{line}`")),
     ("a table", |line| format!("| 12:04 | {line} | yes |")),
     ("entities", |line| line.replace('\'', "&#39;").replace('"', "&quot;").replace("of ", "of&nbsp;")),
+    ("a web page's blanks", |line| line.replace(' ', "\u{a0}")),
     ("a lost letter", |line| line.chars().skip(1).collect()),
     ("three lost letters", |line| line.chars().skip(3).collect()),
     ("small letters", str::to_lowercase),
@@ -112,6 +113,43 @@ fn the_kind_survives_damage() -> Outcome {
         }
     }
     assert!(lost.len() * 50 <= all, "{} of {all}\n{}", lost.len(), lost.join("\n"));
+    Ok(())
+}
+
+/// Messages with figures, and what a copy from a web page makes of their blanks and signs.
+#[test]
+fn figures_survive_the_way_through_a_web_page() -> Outcome {
+    let options = options()?;
+    let messages = [
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.25 GiB. GPU 3 has a total capacity of 39.39 GiB of which 1.12 GiB is free. Of the allocated memory 36.50 GiB is allocated by PyTorch, and 512.25 MiB is reserved by PyTorch but unallocated. If >> it is large",
+        "[ 5193.506735] memory: usage 524288kB, limit 524288kB, failcnt 0\n[ 5193.508964] Memory cgroup out of memory: Killed process 4711 (python) total-vm:499782kB, anon-rss:129183kB, file-rss:6866kB, shmem-rss:0kB",
+        "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 36.9 GiB for an array with shape (70000, 70000) and data type float64",
+    ];
+    let copies: [Damage; 6] = [
+        ("non-breaking blanks", |text| text.replace(' ', "\u{a0}")),
+        ("narrow blanks", |text| text.replace(" GiB", "\u{202f}GiB").replace(" MiB", "\u{2009}MiB")),
+        ("wide blanks", |text| text.replace(' ', "\u{3000}")),
+        ("entities", |text| text.replace('>', "&gt;").replace(' ', "&nbsp;")),
+        ("invisible characters", |text| text.replace(' ', " \u{200b}").replace(':', "\u{feff}:")),
+        ("a quotation", |text| text.lines().map(|line| format!("> {line}\n")).collect()),
+    ];
+    for message in messages {
+        let figures = |log: &str| -> Outcome<Vec<String>> {
+            let report = analyzed(log, &options)?;
+            let lines: Vec<&str> = log.lines().collect();
+            let figures = report.incidents.first().ok_or_else(|| format!("no incident: {log}"))?.figures.iter();
+            figures.clone().for_each(|figure| {
+                let line = lines[figure.source.line.0 as usize - 1];
+                assert!(line.contains(&figure.text), "{line}: {}", figure.text);
+            });
+            Ok(figures.map(|figure| format!("{} {:?} {:?}", figure.name, figure.bytes, figure.value)).collect())
+        };
+        let whole = figures(message)?;
+        assert!(!whole.is_empty(), "{message}");
+        for (name, copy) in copies {
+            assert_eq!(figures(&copy(message))?, whole, "{name}: {message}");
+        }
+    }
     Ok(())
 }
 

@@ -121,3 +121,42 @@ fn a_machine_called_gpu07_has_no_device_7() -> Outcome {
     assert_eq!((victim.rank, victim.device), (Some(6), None));
     Ok(())
 }
+
+/// The stack tells what a job runs on, not a library that its script imports for something else or an option that others have, too.
+#[test]
+fn one_import_or_option_makes_no_program() -> Outcome {
+    let log = format!(
+        "Epoch 1 step 10 loss 2.11\nTraceback (most recent call last):\n  File \"/w/train.py\", line 40, in <module>\n    loss.backward()\n  File \"/v/site-packages/torch/_tensor.py\", line 522, in backward\n{OOM}"
+    );
+    for import in [
+        "onnxruntime",
+        "tensorrt",
+        "cudf",
+        "whisperx",
+        "spacy",
+        "sentence_transformers",
+        "esm",
+        "dgl",
+        "paddle",
+        "demucs",
+    ] {
+        let script =
+            format!("import torch\nimport {import}\nloader = torch.utils.data.DataLoader(data, batch_size=64)\n");
+        let (_, _, knobs) =
+            told(&[("job.log", &log), ("train.py", &script), ("launch.sh", "python train.py --execution-threads 4")])?;
+        assert_eq!(knobs.first().map(String::as_str), Some("DataLoader.batch_size"), "{import}: {knobs:?}");
+    }
+    Ok(())
+}
+
+/// Windows promises no more than RAM and paging file have; elsewhere there is none.
+#[test]
+fn only_windows_has_a_paging_file() -> Outcome {
+    let windows = "RuntimeError: [enforce fail at ..\\c10\\core\\impl\\alloc_cpu.cpp:72] data. DefaultCPUAllocator: not enough memory: you tried to allocate 104857600 bytes.";
+    let linux = "RuntimeError: [enforce fail at alloc_cpu.cpp:75] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 104857600 bytes. Error code 12 (Cannot allocate memory)";
+    for (log, has) in [(windows, true), (linux, false)] {
+        let (_, _, knobs) = told(&[("job.log", log)])?;
+        assert_eq!(knobs.iter().any(|knob| knob == "paging file"), has, "{log}: {knobs:?}");
+    }
+    Ok(())
+}
