@@ -127,9 +127,14 @@ fn torch(record: &Record) -> Option<Event> {
         let words = text::line(text::spoken(text, head).next()?);
         Some((words, storage(&words[head.len()..]).ok()?.1))
     })?;
-    let mut event = match reason.contains("Too many open files") {
-        true => statement::failure(record, PRODUCER, words, OtherFailureName::ProcessLimit),
-        false => exhausted(record, words, record.origin().process()),
+    // A file that another process has removed already, or that it may not open, takes no memory.
+    let is_about_the_file = ["No such file or directory", "Permission denied", "File exists"];
+    let mut event = if reason.contains("Too many open files") {
+        statement::failure(record, PRODUCER, words, OtherFailureName::ProcessLimit)
+    } else if is_about_the_file.iter().any(|words| reason.contains(words)) {
+        statement::failure(record, PRODUCER, words, OtherFailureName::IoError)
+    } else {
+        exhausted(record, words, record.origin().process())
     };
     event.facts.push(record.fact("shm.file", file));
     Some(event)
@@ -340,6 +345,9 @@ mod tests {
     fn other_reasons_are_no_shortage() {
         let opened = "unable to open shared memory object </torch_12_34> in read-write mode: Too many open files (24)";
         assert_eq!(states(opened), ["process_limit"]);
+        let removed =
+            "unable to open shared memory object </torch_12_34> in read-write mode: No such file or directory (2)";
+        assert_eq!(states(removed), ["io_error"]);
         let segment = "NCCL WARN Error while creating shared memory segment nccl-shm-send-1 (size 5246976)";
         for reason in [
             "failed: Permission denied",

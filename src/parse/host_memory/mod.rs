@@ -263,7 +263,9 @@ fn exception(text: &str) -> Option<&str> {
         let before = text::before(text, &text[start..]);
         let begins = text::may_begin(before) || before.starts_with("Exception in thread ");
         let message = text::line(&text[start..]);
-        (own && ends && begins && !is_of_device(message)).then_some(message)
+        // Behind a bare colon the message begins on the next line: Paddle's about a device, whose class is Python's all the same.
+        let is_elsewhere = behind.trim() == ":" && class.is_empty();
+        (own && ends && begins && !is_elsewhere && !is_of_device(message)).then_some(message)
     })
 }
 
