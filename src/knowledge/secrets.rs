@@ -104,6 +104,11 @@ impl SecretRow {
 }
 
 impl Secret {
+    /// Whether it is recognised by the name before it, and not by its own shape.
+    pub fn is_named(&self) -> bool {
+        !self.names.is_empty()
+    }
+
     /// A secret that a user's settings describe by its own shape or by `names` before it.
     pub fn told(name: &str, pattern: Option<&str>, names: &[String]) -> Result<Secret, String> {
         let row = SecretRow {

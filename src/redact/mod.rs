@@ -136,7 +136,7 @@ impl Redactor {
         let joints = &joints[first..last];
         let ends = joints.iter().skip(1).copied().chain([secret.end]);
         let mut pieces = joints.iter().zip(ends).map(|(start, end)| &text[(*start).max(secret.start).min(end)..end]);
-        let is_only_whole = self.rows[*row].secret.names.is_empty() && !is_known;
+        let is_only_whole = !self.rows[*row].secret.is_named() && !is_known;
         !joints.is_empty() && pieces.all(|piece| is_of_a_token(piece) && looks_random(piece, is_only_whole))
     }
 
@@ -161,7 +161,7 @@ impl Redactor {
     /// over one that is recognised by its name.
     fn merged(&self, mut secrets: Vec<(Range<usize>, usize)>) -> Vec<(Range<usize>, usize)> {
         secrets.sort_by_key(|(range, row)| (range.start, *row));
-        let rank = |row: usize| (!self.rows[row].secret.names.is_empty(), row);
+        let rank = |row: usize| (self.rows[row].secret.is_named(), row);
         let mut merged: Vec<(Range<usize>, usize)> = Vec::with_capacity(secrets.len());
         for (range, row) in secrets {
             match merged.last_mut() {
@@ -196,7 +196,7 @@ impl Redactor {
 
 /// How the names of `secret` end behind `trigger`; `None` if it is not recognised by a name.
 fn name_ends(secret: &Secret, trigger: &str) -> Option<NameEnds> {
-    (!secret.names.is_empty()).then(|| NameEnds::new(trigger, &secret.names))
+    secret.is_named().then(|| NameEnds::new(trigger, &secret.names))
 }
 
 /// Replaces `words` by the result of `mask`, if it is different; returns whether it is.

@@ -24,8 +24,8 @@ impl NameEnds {
 
     /// Whether a name that contains the trigger at `start..end` of `text` ends behind it, with something like a value beside it.
     pub fn may_have_value(&self, text: &[u8], start: usize, end: usize) -> bool {
-        let names = self.0.iter().filter_map(|words| name_end(text, end, words));
-        names.into_iter().any(|end| value_follows(text, end) || is_option(text, start, end) || is_tag(text, start, end))
+        let mut ends = self.0.iter().filter_map(|words| name_end(text, end, words));
+        ends.any(|end| value_follows(text, end) || is_option(text, start, end) || is_tag(text, start, end))
     }
 }
 

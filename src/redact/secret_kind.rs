@@ -40,7 +40,7 @@ fn read(pattern: &str, made: bool) -> Result<Regex, regex::Error> {
 
 impl Finder {
     fn read(secret: &Secret) -> Result<Finder, regex::Error> {
-        let pattern = read(&secret.pattern, !secret.names.is_empty())?;
+        let pattern = read(&secret.pattern, secret.is_named())?;
         let named = pattern.capture_names().enumerate();
         let groups = named.filter(|(_, name)| name.is_some_and(|name| name.starts_with("secret")));
         let groups = groups.map(|(place, _)| place).collect();
@@ -61,7 +61,7 @@ impl Finder {
 impl Refuter {
     /// A pattern that does not compile rejects nothing: masking too much is better.
     fn read(secret: &Secret) -> Refuter {
-        let read = |pattern: &String| read(pattern, !secret.names.is_empty()).ok();
+        let read = |pattern: &String| read(pattern, secret.is_named()).ok();
         Refuter {
             unless: secret.unless.as_ref().and_then(read),
             harmless: secret.harmless.iter().filter_map(read).collect(),

@@ -26,8 +26,8 @@ pub(super) fn clean(raw: &[u8]) -> (Cow<'_, str>, Vec<(usize, usize)>) {
     }
     let mut end = next_removed(raw, 0);
     if end == raw.len()
-        && !raw.iter().any(|byte| may_begin_page_form(*byte))
         && let Ok(text) = std::str::from_utf8(raw)
+        && next_page_form(text, 0).is_none()
     {
         return (Cow::Borrowed(text), Vec::new());
     }
@@ -82,9 +82,7 @@ fn push_lossy(raw: &[u8], mut at: usize, text: &mut String, runs: &mut Vec<(usiz
 /// Pushes `words`, which stand at `at`, in plain characters.
 fn push_plain(words: &str, at: usize, text: &mut String, runs: &mut Vec<(usize, usize)>) {
     let mut start = 0;
-    let forms = words.bytes().enumerate().filter(|(_, byte)| may_begin_page_form(*byte));
-    for (place, _) in forms {
-        let Some((form, plain)) = words.get(place..).and_then(page_form) else { continue };
+    while let Some((place, form, plain)) = next_page_form(words, start) {
         if place > start {
             runs.push((text.len(), at + start));
             text.push_str(&words[start..place]);
@@ -123,6 +121,12 @@ const PAGE_FORMS: &[(&str, &str)] = &[
     ("&#39;", "'"),
     ("&#x27;", "'"),
 ];
+
+/// Where the next form begins from `start` on, the form, and its plain form.
+fn next_page_form(words: &str, start: usize) -> Option<(usize, &'static str, &'static str)> {
+    let mut bytes = words.bytes().enumerate().skip(start).filter(|(_, byte)| may_begin_page_form(*byte));
+    bytes.find_map(|(place, _)| words.get(place..).and_then(page_form).map(|(form, plain)| (place, form, plain)))
+}
 
 /// The form at the beginning of `words`.
 fn page_form(words: &str) -> Option<(&'static str, &'static str)> {
