@@ -449,7 +449,7 @@ fn explain(
     let (kind, phase, phase_confidence) = (incident.kind, incident.phase.name, incident.phase.confidence);
     let facts = &facts;
     let decided = OnceCell::new();
-    let said = found.messages.iter().chain(&found.around).map(|cite| &*cite.text);
+    let said = found.messages.iter().map(|message| &*message.words).chain(found.around.iter().map(|cite| &*cite.text));
     let advice = Advice::of(said, &knowledge.advice);
     let workbench = Workbench {
         knowledge,

@@ -153,6 +153,24 @@ fn figures_survive_the_way_through_a_web_page() -> Outcome {
     Ok(())
 }
 
+/// Conditions ask for a message's words; of a wrapped one they saw the first line only, and said something else.
+#[test]
+fn a_wrapped_message_means_what_it_means_in_one_line() -> Outcome {
+    let options = options()?;
+    let message = "ValueError: Free memory on device (5.25/23.65 GiB) on startup is less than desired GPU memory utilization (0.9, 21.28 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.";
+    let cause = |log: &str| -> Outcome<String> {
+        let report = analyzed(log, &options)?;
+        Ok(report.incidents.first().and_then(|root| root.diagnoses.first()).ok_or("no cause")?.cause.to_string())
+    };
+    let whole = cause(message)?;
+    assert_eq!(whole, "gpu_shared_with_others");
+    for at in ["than desired", "desired GPU", "utilization (0.9"] {
+        let at = message.find(at).ok_or("no such words")?;
+        assert_eq!(cause(&format!("{}\n{}", &message[..at].trim_end(), &message[at..]))?, whole);
+    }
+    Ok(())
+}
+
 #[test]
 fn a_message_that_is_cut_in_mid_word_is_still_one() -> Outcome {
     let options = options()?;
@@ -205,6 +223,8 @@ const NEAR_MISSES: &[&str] = &[
     "batch 64: out of memory, trying again with 32",
     "The autoscaler restarts workers that were killed (exit code 137)",
     "Memory: 64 GiB total, 12 GiB free, none exhausted",
+    "Prediction failed: Out-of-memory dataset is selected, but the raster is not tiled",
+    "prompt: what does GPU out of memory mean?",
     "resource pool exhausted: no free slot for request 12",
 ];
 

@@ -48,6 +48,38 @@ fn an_image_is_no_sequence_of_tokens() -> Outcome {
     Ok(())
 }
 
+/// Where nothing says what a sample is, the size of the card does: small ones mostly train on images, large ones on text.
+#[test]
+fn what_samples_are_is_guessed_by_the_card() -> Outcome {
+    let small = "RuntimeError: CUDA out of memory. Tried to allocate 64.00 MiB (GPU 0; 7.77 GiB total capacity; 6.85 GiB already allocated; 59.12 MiB free; 148.04 MiB cached)\n";
+    let large = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 79.15 GiB of which 512.75 MiB is free. Of the allocated memory 74.02 GiB is allocated by PyTorch, and 1.86 GiB is reserved by PyTorch but unallocated.\n";
+    let offered = |log: &str| -> Result<Vec<String>, Box<dyn Error>> {
+        let report = report(&[("job.log", log)])?;
+        let patches = root(&report)?.diagnoses.iter().take(3).flat_map(|diagnosis| diagnosis.patches.iter().take(3));
+        Ok(patches.map(|patch| patch.knob.clone()).collect())
+    };
+    let (small, large) = (offered(small)?, offered(large)?);
+    assert!(
+        small.iter().any(|knob| knob == "the input's size") && !small.iter().any(|knob| knob == "--max_length"),
+        "{small:?}"
+    );
+    assert!(
+        large.iter().any(|knob| knob == "--max_length") && !large.iter().any(|knob| knob == "the input's size"),
+        "{large:?}"
+    );
+    Ok(())
+}
+
+/// Of a program that was killed and says nothing the number of its processes and the host's memory are what people change.
+#[test]
+fn who_is_killed_without_a_word_is_told_of_processes_and_memory() -> Outcome {
+    let report = report(&[("job.log", "Tokenizing the corpus\nKilled\n")])?;
+    let patches = root(&report)?.diagnoses.iter().flat_map(|diagnosis| diagnosis.patches.iter().take(3));
+    let knobs: Vec<&str> = patches.map(|patch| patch.knob.as_str()).collect();
+    assert!(knobs.contains(&"RAM") && knobs.contains(&"worker processes"), "{knobs:?}");
+    Ok(())
+}
+
 /// A word of serving, or a page that is up, says nothing of a job that prints steps with their losses behind it.
 #[test]
 fn what_prints_losses_is_trained() -> Outcome {

@@ -20,7 +20,11 @@ const TRAINED: f64 = 2.5;
 /// The score of `inference` for a program that serves or runs a model, if nothing else names a phase.
 const SERVING: f64 = 1.2;
 /// The signals of such a program.
-const SERVES: [&str; 2] = ["fact:job.server=true", "fact:job.serves=true"];
+const SERVES: [&str; 2] = [SERVER, "fact:job.serves=true"];
+/// The signal of a program that only serves.
+const SERVER: &str = "fact:job.server=true";
+/// The penalty for phases of training, if a program only serves.
+const NEVER_TRAINS: f64 = 2.0;
 /// The name of the additional vote for the phase of the most decisive route.
 const FIRST: &str = "first";
 
@@ -57,6 +61,7 @@ pub fn votes(found: &FoundIncident) -> impl Iterator<Item = (&'static str, Phase
 
 pub fn phase(found: &FoundIncident, signals: &Signals, weights: &Weights) -> PhaseFinding {
     let sums = sums(signals, weights);
+    let is_server = signals.iter().any(|(name, _)| name == SERVER);
     let mut scores: Vec<f64> = Phase::ALL
         .iter()
         .map(|phase| {
@@ -64,6 +69,9 @@ pub fn phase(found: &FoundIncident, signals: &Signals, weights: &Weights) -> Pha
                 Phase::Unknown => NOT_KNOWING,
                 phase if found.steps > 0 && phase.comes_before_steps() => -PASSED,
                 Phase::Inference if found.steps > 0 => -TRAINED,
+                Phase::Forward | Phase::Backward | Phase::OptimizerStep | Phase::Evaluation if is_server => {
+                    -NEVER_TRAINS
+                }
                 _ => 0.0,
             };
             written + weights.bias(phase.as_str()) + sums.get(phase.as_str()).copied().unwrap_or(0.0)

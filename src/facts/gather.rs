@@ -20,8 +20,8 @@ pub fn gather(found: &FoundIncident, job: &Job, inputs: &[InputSummary], told: &
     stack(&mut facts, found);
     facts.cite(
         "message",
-        text(found.messages.first().map_or("", |cite| &cite.text)),
-        found.messages.iter().take(1).cloned().collect(),
+        text(found.messages.first().map_or("", |message| &message.words)),
+        found.messages.iter().take(1).map(|message| message.at.clone()).collect(),
     );
     facts.say("progress.count", Value::Number(found.progress as f64));
     facts.say("progress.steps", Value::Number(found.steps as f64));

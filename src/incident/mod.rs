@@ -55,6 +55,14 @@ pub struct InputFindings {
     pub findings: Findings,
 }
 
+/// A message that proves an incident.
+pub struct Message {
+    /// The line that states it.
+    pub at: Citation,
+    /// What it says, in one piece also where it was broken over several lines.
+    pub words: Arc<str>,
+}
+
 /// An incident, and everything else that rules and signals may use about it.
 pub struct FoundIncident {
     /// The incident.
@@ -64,7 +72,7 @@ pub struct FoundIncident {
     /// The stack of the failing process, outermost call first.
     pub frames: Vec<Frame>,
     /// The messages that prove it.
-    pub messages: Vec<Citation>,
+    pub messages: Vec<Message>,
     /// Source files named by the loggers of these messages, each with its message.
     pub places: Vec<(Arc<str>, Citation)>,
     /// The last lines before the failure, and those at the log's end.
@@ -370,7 +378,7 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
         case.events.iter().filter(|event| matches!(event.what, What::Death(_)) && event.producer == "compose");
     let stating = events.iter().copied().chain(notices).chain(containers);
     let facts = stating.flat_map(|event| event.facts.iter().cloned()).collect();
-    let messages = events.iter().map(|event| event.at.clone()).collect();
+    let messages = events.iter().map(|event| Message { at: event.at.clone(), words: event.message() }).collect();
     // The logger of a process that reports another one's death tells nothing about the dead one's phase.
     let speaks_of_itself = |event: &&&Event| match &event.what {
         What::Shortage(shortage) => shortage.kind == Kind::GpuOom || shortage.victims.is_empty(),

@@ -163,7 +163,10 @@ fn lone_death(case: &Case, kind: Kind) -> Option<Victim> {
 fn may_use(case: &Case, known: &Victim, killed: &Victim) -> bool {
     let notices = case.events.iter().filter(|event| event.what == What::Notice);
     let local_rank = notices.filter_map(launched).find(|(pid, _)| Some(*pid) == killed.pid).map(|(_, rank)| rank);
-    known.device.is_none() || [local_rank, killed.rank].into_iter().flatten().any(|rank| Some(rank) == known.device)
+    let own_rank = local_rank.or(killed.rank);
+    // A job without ranks has one process.
+    let is_only_process = || own_rank.is_none() && case.events.iter().all(|event| event.origin.rank.is_none());
+    known.device.is_none() || own_rank.is_some() && own_rank == known.device || is_only_process()
 }
 
 /// The pid and the local rank of a process, as its launcher states them.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::JobConfig;
 use crate::config::{Document, Entry};
-use crate::facts::{Answer, Evaluator, Facts, Value, names};
+use crate::facts::{Facts, Value};
 use crate::knowledge::{Fact, FactType, Knob, Type};
 use crate::model::{Bytes, Citation};
 use crate::parse;
@@ -75,26 +75,6 @@ impl JobConfig<'_> {
         all
     }
 
-    /// Adds facts about the job and its configuration that other facts imply, such as ZeRO's stage by the file that
-    /// failed. Rules that ask for the phase run in a second call, once it is known.
-    pub fn infer(&self, facts: &mut Facts) {
-        let has_phase = facts.get("phase").is_some();
-        let asks_phase = |fact: &Fact| fact.shown_by.iter().any(|row| names(&row.when).contains(&"phase"));
-        let evaluator = Evaluator::new(facts);
-        let unknown = self.knowledge.facts.iter().filter(|fact| facts.get(&fact.name).is_none());
-        let unknown = unknown.filter(|fact| !fact.shown_by.is_empty() && asks_phase(fact) == has_phase);
-        let shown = |fact: &Fact| {
-            let row = fact.shown_by.iter().find(|row| evaluator.ask(&row.when) == Answer::Yes)?;
-            let cites =
-                names(&row.when).into_iter().filter_map(|name| facts.get(name)).flat_map(|known| known.cites.clone());
-            Some((fact.name.clone(), stated(fact, &row.value)?, cites.collect::<Vec<_>>()))
-        };
-        let found: Vec<_> = unknown.filter_map(shown).collect();
-        for (name, value, cites) in found {
-            facts.cite(&name, value, cites);
-        }
-    }
-
     /// Whether the fact behind `knob` already has the value `to`.
     pub fn is_known_to_be(&self, facts: &Facts, knob: &Knob, to: &str) -> bool {
         let known = self.fact(knob).and_then(|fact| Some((fact, facts.get(&fact.name)?)));
@@ -144,7 +124,7 @@ fn meaning(knob: &Knob, fact: &Fact, value: &str) -> Option<Value> {
 }
 
 /// `words` as a value of the type of `fact`.
-fn stated(fact: &Fact, words: &str) -> Option<Value> {
+pub(super) fn stated(fact: &Fact, words: &str) -> Option<Value> {
     match fact.r#type {
         FactType::Text => fact.allows(words).then(|| Value::Text(words.to_owned())),
         FactType::Flag => words.to_ascii_lowercase().parse().ok().map(Value::Flag),

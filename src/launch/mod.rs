@@ -6,6 +6,7 @@
 mod dialect;
 mod digest;
 mod facts;
+mod implied;
 mod index;
 mod layout;
 mod missing_files;

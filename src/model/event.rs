@@ -18,6 +18,9 @@ pub struct Event {
     pub basis: Basis,
     /// The line that states it.
     pub at: Citation,
+    /// The message's words in one piece, if a narrow terminal or page broke them over several lines. No citation: no line states it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unbroken: Option<Arc<str>>,
     /// Further lines of the same message that are worth quoting.
     pub evidence: Vec<Citation>,
     /// The numbers in the message.
@@ -36,6 +39,13 @@ pub struct Event {
     /// What the input had shown up to this line.
     #[serde(rename = "setting")]
     pub context: LineContext,
+}
+
+impl Event {
+    /// What the message says: its line, or its words in one piece if they were broken.
+    pub fn message(&self) -> Arc<str> {
+        self.unbroken.clone().unwrap_or_else(|| self.at.text.as_str().into())
+    }
 }
 
 /// A process that an event is about, and the line that says so.

@@ -14,6 +14,7 @@ impl Texts for Event {
             producer: _,
             basis: _,
             at,
+            unbroken,
             evidence,
             figures,
             facts,
@@ -25,6 +26,7 @@ impl Texts for Event {
         } = self;
         what.texts(see);
         at.texts(see);
+        unbroken.texts(see);
         evidence.texts(see);
         figures.texts(see);
         facts.texts(see);

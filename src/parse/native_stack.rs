@@ -1,8 +1,8 @@
-//! Stacks that are not Python's: symbols of compiled programs, Lua, Go, Java.
+//! Stacks that are not Python's: symbols of compiled programs, Lua, MATLAB, Go, Java.
 //!
 //! Mirrors glog `src/signalhandler.cc` and `symbolize.cc` (0.3–0.7), dmlc-core `include/dmlc/logging.h` (MXNet, XGBoost, TVM), PyTorch
 //! `c10/util/Backtrace.cpp` (1.0–2.9), TensorRT-LLM `cpp/tensorrt_llm/common/stringUtils` and `tllmException.cpp` (0.5–1.0), gdb's and
-//! glibc's `backtrace`, Paddle `paddle/fluid/platform/enforce.h` (1.5–3.0), Lua `lauxlib.c:luaL_traceback` (5.1–5.4), Go
+//! glibc's `backtrace`, Paddle `paddle/fluid/platform/enforce.h` (1.5–3.0), Lua `lauxlib.c:luaL_traceback` (5.1–5.4), MATLAB's `MException.getReport` (R2012–R2026), Go
 //! `runtime/traceback.go` (1.10–1.25), OpenJDK `Throwable.printStackTrace`. The namespaces and classes of a symbol become [`Frame::file`],
 //! joined by slashes and without template arguments; the last part is the function. All of them print the innermost call first.
 
@@ -25,7 +25,7 @@ pub struct NativeStack;
 /// Deeper stacks are recursion; the innermost calls suffice to tell the phase.
 const DEEPEST: usize = 100;
 /// Two calls lie at most this many lines apart: a source location, arguments or an inlined function may stand between them.
-const LONGEST_PAUSE: u64 = 3;
+const LONGEST_PAUSE: u64 = 4;
 
 impl Grammar for NativeStack {
     fn producer(&self) -> &'static str {
@@ -36,6 +36,7 @@ impl Grammar for NativeStack {
         &[
             ": in function",
             ": in main chunk",
+            "Error in ",
             "stack trace",
             "[bt] (",
             "frame #",
@@ -100,7 +101,7 @@ struct NativeCall<'a> {
 
 fn frame(line: &str) -> Option<NativeCall<'_>> {
     let line = line.trim_matches(|c: char| c.is_whitespace() || c == '|');
-    alt((lua, java, go, symbol)).parse(line).ok().map(|(_, call)| call)
+    alt((lua, matlab, java, go, symbol)).parse(line).ok().map(|(_, call)| call)
 }
 
 /// `./densecap/optim_updates.lua:69: in function 'adam'`, `[C]: in function 'new'`, `train.lua:123: in main chunk`
@@ -113,6 +114,17 @@ fn lua(line: &str) -> IResult<&str, NativeCall<'_>> {
     let (left, (file, _, function)) = (file, tag(": in "), function).parse(line)?;
     let file = file.rsplit_once(':').map_or(file, |(file, _)| file);
     Ok((left, NativeCall { file: Cow::Borrowed(file), function: function.rsplit('.').next().unwrap_or(function) }))
+}
+
+/// `Error in dagnn.Conv/backward (line 20)`, `Error in cnn_train>process_epoch (line 197)`, `Error in getBatch (line 91)`
+fn matlab(line: &str) -> IResult<&str, NativeCall<'_>> {
+    let name = take_while1(|c: char| c.is_alphanumeric() || "_./>@()".contains(c));
+    let place = delimited(tag(" (line "), digit1, char(')'));
+    let (left, name) = delimited(tag("Error in "), name, place).parse(line)?;
+    // A method of a class, a function within a file, or a file of that name.
+    let (file, function) = name.split_once(['/', '>']).unwrap_or((name, name));
+    let function = function.split('(').next().unwrap_or(function).trim_start_matches('@');
+    Ok((left, NativeCall { file: Cow::Owned(format!("{}.m", file.replace('.', "/"))), function }))
 }
 
 /// `at org.apache.spark.util.collection.ExternalSorter.insertAll(ExternalSorter.scala:199)`
@@ -234,6 +246,11 @@ const EXAMPLES: &[Example] = &[
         version: "Lua 5.1, Torch7",
         text: "stack traceback:\n\t[C]: in function 'new'\n\t./caption/updates.lua:69: in function 'adam'\n\ttrain.lua:12: in main chunk\n",
         states: &[("frame", "new"), ("frame", "adam"), ("frame", "main chunk")],
+    },
+    Example {
+        version: "MATLAB R2012–R2026",
+        text: "Error using vl_nnconv\nOut of memory on device.\n\nError in dagnn.Conv/backward (line 20)\n      [derInputs{1}, derParams{1}] = vl_nnconv(...\n\nError in cnn_train_dag>process_epoch (line 197)\n    net.eval(inputs) ;\n\nError in train (line 83)\n",
+        states: &[("frame", "backward"), ("frame", "process_epoch"), ("frame", "train")],
     },
     Example {
         version: "glog 0.3–0.7, Caffe",

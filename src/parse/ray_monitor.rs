@@ -108,7 +108,7 @@ impl Grammar for RayMonitor {
     }
 
     fn parse(&self, record: &Record) -> Vec<Event> {
-        let readings = [kill, oldest, summary, remains, retry, exit_type];
+        let readings = [kill, oldest, head_alone, summary, remains, retry, exit_type];
         readings.iter().find_map(|reading| reading(record)).into_iter().collect()
     }
 
@@ -278,6 +278,21 @@ fn oldest(record: &Record) -> Option<Event> {
     told.facts.push(version_fact(record, "0.x", message));
     let evidence: Vec<&str> = text::each(message, " is used (").take(1).collect();
     Some(told.event(record, message, Severity::Fatal, vec![victim], &rows, &evidence))
+}
+
+/// The oldest message of which an excerpt kept only the head of the task's traceback.
+fn head_alone(record: &Record) -> Option<Event> {
+    let text = record.text();
+    let head = text::line(text::after(text, TASK_HEAD).filter(|_| !text.contains(OLDEST))?);
+    let (title, behind) = head.split_once(" (pid=")?;
+    let (words, pid) = text::read(consumed(integer), behind)?;
+    let host = text::after(behind, "ip=").map(|rest| text::token(rest, ",)").into());
+    let role = ray_title(title).map(Into::into);
+    let victim = Victim { pid: Some(pid), host, role, ..Victim::default() };
+    let mut told = Statement::of(record, &[], None);
+    told.figures.push(record.number(FigureName::VictimPid, words, f64::from(pid)));
+    told.facts.push(version_fact(record, "0.x", head));
+    Some(told.event(record, head, Severity::Fatal, vec![victim], &[], &[]))
 }
 
 /// The raylet's summary, printed once a minute. It counts workers killed for memory and those that crashed, and appears only if one was

@@ -16,14 +16,14 @@ const NEAR: usize = 12;
 
 /// Adds the words of the messages of `found` and of the lines around them. Frames are left out, because the stack has its own signals.
 pub(super) fn add(signals: &mut Signals, found: &FoundIncident) {
-    for cite in found.messages.iter().take(MESSAGES) {
-        words(&cite.text, LONGEST_MESSAGE, |word| signals.add(format!("message:{word}"), 1.0, Some(cite)));
+    for message in found.messages.iter().take(MESSAGES) {
+        words(&message.words, LONGEST_MESSAGE, |word| signals.add(format!("message:{word}"), 1.0, Some(&message.at)));
     }
     for (file, cite) in &found.places {
         let stem = file.rsplit_once('.').map_or(&**file, |(stem, _)| stem);
         signals.add(format!("place:{}", stem.to_ascii_lowercase()), 1.0, Some(cite));
     }
-    let is_message = |cite: &Citation| found.messages.iter().any(|message| message.location == cite.location);
+    let is_message = |cite: &Citation| found.messages.iter().any(|message| message.at.location == cite.location);
     let is_frame = |cite: &Citation| {
         found.frames.iter().any(|frame| {
             frame.at.location.line == cite.location.line || !frame.code.is_empty() && cite.text.trim() == &*frame.code

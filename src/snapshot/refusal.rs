@@ -84,6 +84,7 @@ fn of_device(recording: &Recording, device: &Device, shown: &Snapshot) -> Option
         origin: Origin::default(),
         time: None,
         repeated: 0,
+        unbroken: None,
         others: Vec::new(),
         context: LineContext::default(),
     };

@@ -141,7 +141,10 @@ proptest! {
         let unit = taste.one_of(&[2, 4]);
         let text = yaml(&tree, 0, unit, false, &mut taste).trim_start().to_owned() + taste.one_of(&["", "\n", " # end\n", "\n\n"]);
         let text = if crlf { text.replace('\n', "\r\n") } else { text };
-        check_set(Format::Yaml, &text, &some_key(&tree, at, &names), &value)?;
+        let key = some_key(&tree, at, &names);
+        // A list in which a word looks like an option is read as a program's arguments, no longer as items.
+        prop_assume!(!(key.contains('[') && matches!(&value, Value::Text(word) if word.starts_with('-'))));
+        check_set(Format::Yaml, &text, &key, &value)?;
     }
 
     #[test]

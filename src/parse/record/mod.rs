@@ -20,6 +20,9 @@ use crate::model::{
 };
 use text::Size;
 
+/// Most bytes of a broken message that are kept in one piece; no program prints a longer one, but several may be glued together.
+const LONGEST_MESSAGE: usize = 1200;
+
 /// The lines of one message, joined into one text. Every byte of it can still be cited.
 #[derive(Debug, Clone)]
 pub struct Record {
@@ -151,6 +154,16 @@ impl Record {
         place.filter(|place| place + part.len() <= self.text.len()).unwrap_or(0)
     }
 
+    /// The words around `part` up to the ends of the message's own lines, if they were broken over several.
+    fn unbroken(&self, part: &str) -> Option<Arc<str>> {
+        let place = self.place(part);
+        let start = self.text[..place].rfind('\n').map_or(0, |end| end + 1);
+        let end = self.text[place..].find('\n').map_or(self.text.len(), |end| place + end);
+        let words = &self.text[start..end];
+        let (first, last) = (self.line_at(start), self.line_at(end.max(start + 1) - 1));
+        (first < last).then(|| words[..words.floor_char_boundary(LONGEST_MESSAGE)].into())
+    }
+
     /// A figure in bytes; `None` if `size` means "no limit".
     pub fn figure(&self, name: FigureName, size: Size<'_>) -> Option<Figure> {
         let bytes = size.bytes?;
@@ -196,6 +209,7 @@ impl Record {
             producer,
             basis: Basis::Grammar,
             at: self.cite_line_of(part),
+            unbroken: self.unbroken(part),
             evidence: Vec::new(),
             figures: Vec::new(),
             facts: Vec::new(),

@@ -13,6 +13,16 @@ pub(super) const EXAMPLES: &[Example] = &[
         states: &[("exit", "signal 9"), ("pid", "5120"), ("victim_pid", "5120")],
     },
     Example {
+        version: "bash of macOS, a script",
+        text: "run.sh: line 160: 91115 Killed: 9               python -m swarm.train",
+        states: &[("exit", "signal 9"), ("pid", "91115"), ("victim_pid", "91115")],
+    },
+    Example {
+        version: "zsh 5, with a core",
+        text: "[1]    101687 segmentation fault (core dumped)  build/bin/llama-server -m model.gguf",
+        states: &[("exit", "signal 11"), ("pid", "101687")],
+    },
+    Example {
         version: "zsh 4–5, behind a bar",
         text: "Loading checkpoint shards:  62%|██████▎   | 5/8 [00:21<00:12,  4.31s/it][1]    4711 killed     ipython",
         states: &[("exit", "signal 9"), ("pid", "4711")],

@@ -78,6 +78,7 @@ const TOLD: &[&str] = &[
     "Killed",
     " killed ",
     " abort  ",
+    " segmentation fault",
     "Terminated",
     "terminated",
     "Segmentation fault",
@@ -197,7 +198,9 @@ fn script(words: &str) -> IResult<&str, (Option<&str>, i32)> {
     let link =
         (tag("["), text::digits, tag("](http"), take_till(|c: char| c == ')' || c == ' '), tag(")"), opt(text::digits));
     let pid = delimited(place, (text::digits, opt(link)), tag(" ")).map(|(pid, link)| link.is_none().then_some(pid));
-    (pid, terminated(alt((signals::description, translated)), alt((multispace1, eof)))).parse(words)
+    // macOS adds the number: `Killed: 9`.
+    let said = (alt((signals::description, translated)), opt((tag(": "), text::digits)));
+    (pid, terminated(said.map(|(signal, _)| signal), alt((multispace1, eof)))).parse(words)
 }
 
 /// `Ucciso`
@@ -235,7 +238,8 @@ fn zsh(words: &str) -> IResult<&str, i32> {
 fn background(line: &str) -> IResult<&str, (Option<&str>, i32)> {
     let number = (delimited(tag("["), text::digits, tag("]")), take_while(|c| "+- ".contains(c)));
     let pid = opt(terminated(text::digits, space1));
-    terminated(preceded(number, (pid, alt((zsh, signals::description)))), tag("  ")).parse(line)
+    let said = terminated(alt((zsh, signals::description)), opt(tag(" (core dumped)")));
+    terminated(preceded(number, (pid, said)), tag("  ")).parse(line)
 }
 
 /// `mpirun noticed that process rank 3 with PID 4711 on node node1 exited on signal 9 (Killed).` of Open MPI, `=

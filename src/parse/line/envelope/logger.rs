@@ -77,6 +77,14 @@ pub(super) fn level(text: &str) -> IResult<&str, Facts<'_>> {
     Ok((rest, Facts { time, place, ..Facts::default() }))
 }
 
+/// `INFO 2026-03-01T10:00:00.123456789Z [resource.labels.containerName: vllm] ` of Google Cloud's Logs Explorer, which shows a pod's lines.
+pub(super) fn explorer(text: &str) -> IResult<&str, Facts<'_>> {
+    let severity = alt((level_name, tag("DEFAULT"), tag("NOTICE"), tag("ALERT"), tag("EMERGENCY")));
+    let label = (tag("[resource.labels."), take_till(|c| c == ']'), char(']'));
+    let (rest, (_, _, time, _, _, _)) = (severity, char(' '), clock::iso, char(' '), label, blank).parse(text)?;
+    Ok((rest, Facts { time: Some(time), ..Facts::default() }))
+}
+
 /// `E0301 10:40:00.000000 4711 torch/distributed/run.py:874] ` of glog and of torch's Python logging; the letter may be lost when people
 /// copy a line.
 pub(super) fn klog(text: &str) -> IResult<&str, Facts<'_>> {

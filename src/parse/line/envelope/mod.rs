@@ -15,7 +15,8 @@ mod wrapped;
 use std::ops::Range;
 
 use logger::{
-    ascend_module, bracketed_time, cri, dated_level, glog, klog, level, logger_name, logger_place, plain_time, rocclr,
+    ascend_module, bracketed_time, cri, dated_level, explorer, glog, klog, level, logger_name, logger_place,
+    plain_time, rocclr,
 };
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while, take_while1};
@@ -28,7 +29,7 @@ use process::{
     redis, slurm_task, torchrun_label, ucx, vllm_worker, watched,
 };
 use system::{
-    address, compose, daemon, dmesg_level, host_label, human_stamp, kernel_level, kernel_program, kernel_stamp,
+    address, compose, daemon, dmesg_level, host_label, human_stamp, kernel_level, kernel_program, kernel_stamp, logcat,
     slurm_daemon, syslog_5424, syslog_time,
 };
 pub(super) use wrapped::{Writer, has_escaped_traceback, wrapped_texts};
@@ -160,8 +161,8 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
         Some(b'<') => alt((kernel_level, syslog_5424)).parse(text),
         // `10月 19 22:21:15` of a Chinese or Japanese journal.
         Some(b'0'..=b'9') if is_month_number(text.as_bytes()) => syslog_time(text),
-        Some(b'0'..=b'9') => alt((cri, klog, plain_time, mpi_task, slurm_task, redis, address)).parse(text),
-        Some(b'A'..=b'Z') => alt((level, klog, syslog_time, bare_rank, ascend_module)).parse(text),
+        Some(b'0'..=b'9') => alt((cri, klog, logcat, plain_time, mpi_task, slurm_task, redis, address)).parse(text),
+        Some(b'A'..=b'Z') => alt((level, klog, explorer, syslog_time, bare_rank, ascend_module)).parse(text),
         Some(b':') => rocclr(text),
         Some(b'a'..=b'z') => {
             let process = alt((slurm_daemon, nccl, daemon, compose, host_label, torchrun_label, bare_rank));

@@ -23,6 +23,20 @@ pub(super) fn kernel_stamp(text: &str) -> IResult<&str, Facts<'_>> {
     Ok((rest, Facts { time: Some(time), ..facts }))
 }
 
+/// Android's log: `01-29 14:13:18.886   985  1454 E libc    : ` of `logcat -v threadtime`, `01-29 14:13:18.886 985-1454/com.app E/libc: ` and
+/// `2026-01-29 14:13:18.886 985-1454 libc  com.app  E  ` of Android Studio. The pid is not that of another machine's kernel.
+pub(super) fn logcat(text: &str) -> IResult<&str, Facts<'_>> {
+    let word = || take_while1(|c: char| !c.is_whitespace() && c != '/');
+    let level = || one_of("VDIWEFA");
+    let (rest, (time, _, pid)) = (alt((clock::iso, clock::month_day)), space1, integer).parse(text)?;
+    let thread = || (char('-'), integer);
+    let threadtime = (space1, integer, char(' '), level(), char(' '), take_until(": "), tag(": ")).map(|_| ());
+    let older = (thread(), char('/'), word(), char(' '), level(), char('/'), take_until(": "), tag(": ")).map(|_| ());
+    let newer = (thread(), space1, word(), space1, word(), space1, level(), space1).map(|_| ());
+    let (rest, ()) = alt((threadtime, older, newer)).parse(rest)?;
+    Ok((rest, Facts { time: Some(time), pid: Some(pid), ..Facts::default() }))
+}
+
 /// `[Nov20 08:28] ` and `[ +0.000011] ` of `dmesg -H`: a time to the minute, or the seconds since the previous line.
 pub(super) fn human_stamp(text: &str) -> IResult<&str, Facts<'_>> {
     let digits = |count| take_while_m_n(count, count, |c: char| c.is_ascii_digit());

@@ -31,6 +31,10 @@ fn peels_what_others_put_before_a_line() {
     peels("[ERROR] RUNTIME(33,python) x", "", "RUNTIME(33,python) x");
     peels(":1:hip_memory.cpp           :303 : 9616777863 us: 42 : [tid:0x7f2accbfe6c0] x", "pid=42", "x");
     peels(":3:rocdevice.cpp            :442 : 0113437041 us: [pid:51 tid:0x7f2accbfe6c0] x", "pid=51", "x");
+    peels("INFO 2026-03-01T10:00:00.123456789Z [resource.labels.podName: a-1] x", "time=2026-03-01T10:00:00", "x");
+    peels("01-29 14:13:18.886   985  1454 E libc    : x", "pid=985 time=01-29T14:13:18", "x");
+    peels("01-29 14:13:18.886 985-1454/? E/cv::error(): x: y", "pid=985 time=01-29T14:13:18", "x: y");
+    peels("2026-01-29 14:13:18.886 985-1454 libc   com.app   E  x", "pid=985 time=2026-01-29T14:13:18", "x");
     peels("Rank 5: x", "rank=5", "x");
     peels("rank:  3 | x", "rank=3", "x");
     peels("> [03/01/2026-10:00:00] [TRT-LLM] [RANK 2] [E] x", "rank=2 time=2026-03-01T10:00:00", "[E] x");
