@@ -61,13 +61,14 @@ pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim,
         index.enrich(death);
     }
     if let [anybody] = index.victims.as_slice()
-        && (is_nobody(anybody) || is_device_only(anybody))
         && let Some(killed) = lone_death(case, group.kind)
+        && (is_nobody(anybody) || is_device_only(anybody) || is_of_step(anybody, &killed, group.kind))
         && may_use(case, anybody, &killed)
     {
         let killed = Victim {
             device: killed.device.or(anybody.device),
             host: killed.host.or_else(|| anybody.host.clone()),
+            rank: killed.rank.or(anybody.rank),
             ..killed
         };
         index = VictimIndex::default();
@@ -142,7 +143,8 @@ fn forget_repeated(victims: &mut Vec<Victim>) {
 /// The only dead process that the logs name: a scheduler's message without a name and an anonymous message mean that one. Of several deaths
 /// a kill is meant. A worker killed by Ray's monitor appears to its owner only as vanished.
 fn lone_death(case: &Case, kind: Kind) -> Option<Victim> {
-    let is_killed = |exit| exit == Exit::KILL || exit == Exit::Vanished && kind == Kind::HostOomRay;
+    let vanishes = matches!(kind, Kind::HostOomRay | Kind::HostOomCgroup);
+    let is_killed = |exit| exit == Exit::KILL || exit == Exit::Vanished && vanishes;
     let may_fail = !kind.is_host() || kind == Kind::HostAllocFailure;
     let is_failed = |exit| may_fail && exit != Exit::Stopped;
     let is_dead = |_| kind == Kind::HostAllocFailure;
@@ -156,6 +158,13 @@ fn lone_death(case: &Case, kind: Kind) -> Option<Victim> {
         dead.all(|other| other.pid == first.pid && other.rank == first.rank).then(|| first.clone())
     };
     only(&is_killed).or_else(|| only(&is_failed)).or_else(|| only(&is_dead))
+}
+
+/// Whether `killed`, of which only the pid is known, is the process of the scheduler's task `known`, of which only its rank and node are: a
+/// limit ends one of a task's processes.
+fn is_of_step(known: &Victim, killed: &Victim, kind: Kind) -> bool {
+    let is_task = known.pid.is_none() && known.device.is_none() && known.role.is_none();
+    kind == Kind::HostOomCgroup && is_task && killed.pid.is_some() && killed.rank.is_none()
 }
 
 /// Whether `killed` may be the victim `known`, of which only a device is known: each process of a launcher uses the device of its local

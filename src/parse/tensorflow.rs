@@ -7,6 +7,7 @@
 use nom::IResult;
 use nom::Parser;
 use nom::bytes::complete::{tag, take_until, take_while1};
+use nom::character::complete::space0;
 use nom::combinator::{map, opt};
 use nom::sequence::{delimited, preceded, terminated};
 
@@ -19,7 +20,12 @@ use crate::model::{Bytes, Event, Kind, Severity};
 pub struct TensorFlow;
 
 const ALLOCATOR: &str = "an out of memory trying to allocate ";
-const TENSOR: &str = "OOM when allocating tensor with shape[";
+/// The same as it is after a copy that lost a blank.
+const GLUED: &str = "an out of memorytrying to allocate ";
+/// Most lines of such a message.
+const MOST_WRAPPED: usize = 4;
+/// The words before a shape in brackets.
+const TENSOR: &str = "OOM when allocating tensor with shape";
 const NO_FAILURE: &str = "this is not a failure";
 const FROM_DEVICE: &str = "failed to allocate ";
 
@@ -33,7 +39,7 @@ impl Grammar for TensorFlow {
     }
 
     fn triggers(&self) -> &'static [&'static str] {
-        &[ALLOCATOR, TENSOR, FROM_DEVICE]
+        &[ALLOCATOR, GLUED, TENSOR, FROM_DEVICE]
     }
 
     fn is_multiline(&self) -> bool {
@@ -42,7 +48,14 @@ impl Grammar for TensorFlow {
 
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let (last, next) = (record.last_line(), next.body().trim_start());
-        let tells_no_device = last.contains(TENSOR) && !last.contains(" on /job:");
+        let is_open = record.text().contains(TENSOR) && record.len() <= MOST_WRAPPED;
+        let place = [" on /job:", "by allocator "];
+        // A terminal or a page wrapped it before the shape, or before the allocator's name.
+        let goes_on = |next: &str| next.starts_with('[') && next.contains(place[0]) && last.ends_with("shape");
+        if is_open && (goes_on(next) || last.ends_with("by allocator") && text::token(next, "").ends_with("_bfc")) {
+            return Follow::Join(if last.ends_with("shape") { Joint::Nothing } else { Joint::Blank });
+        }
+        let tells_no_device = last.contains(TENSOR) && !last.contains(place[0]);
         match tells_no_device && (next.starts_with("[[Node: ") || next.starts_with("[[node ")) {
             true => Follow::Join(Joint::Line),
             false => Follow::End,
@@ -62,8 +75,8 @@ impl Grammar for TensorFlow {
 /// oldest versions begin with `Ran out of memory` and leave the allocator out.
 fn allocator(record: &Record) -> Option<Event> {
     let whole = record.text();
-    let at = whole.find(ALLOCATOR)?;
-    let size = text::size(&whole[at + ALLOCATOR.len()..]).ok()?.1;
+    let (at, length) = [ALLOCATOR, GLUED].iter().find_map(|words| Some((whole.find(words)?, words.len())))?;
+    let size = text::size(&whole[at + length..]).ok()?.1;
     let named = whole[..at].strip_suffix("r").and_then(|before| before.trim_end().strip_suffix(')'));
     let name = named.and_then(|before| before.rsplit_once("Allocator (")).map(|(_, name)| name);
     if name.is_none() && !whole[..at].ends_with('R') {
@@ -136,7 +149,7 @@ struct Tensor<'a> {
 
 fn described(text: &str) -> IResult<&str, Tensor<'_>> {
     let word = || take_while1(|c: char| c.is_alphanumeric() || "_:/.".contains(c));
-    let shape = delimited(tag(TENSOR), take_until("]"), tag("]"));
+    let shape = delimited((tag(TENSOR), space0, tag("[")), take_until("]"), tag("]"));
     let parts = (shape, opt(preceded(tag(" and type "), word())), opt(preceded(tag(" on "), word())));
     let allocator = opt(preceded(tag(" by allocator "), word()));
     map((parts, allocator), |((shape, dtype, device), allocator)| Tensor { shape, dtype, device, allocator })

@@ -44,6 +44,7 @@ impl Grammar for Container {
             eviction::RESOURCE,
             eviction::CONDITION,
             "System OOM encountered",
+            "Cgroup OOM encountered",
             "TaskOOM event",
             "container oom ",
             "container die ",
@@ -232,16 +233,20 @@ fn quantity(text: &str) -> IResult<&str, Size<'_>> {
     Ok((rest, Size { text: words, bytes: Bytes::of(amount, unit.unwrap_or(Bytes(1))) }))
 }
 
-/// `System OOM encountered, victim process: python3, pid: 23456`: the kubelet's event for a kill that no container's limit caused.
+/// `System OOM encountered, victim process: python3, pid: 23456`: the kubelet's event for a kill that no container's limit caused;
+/// `Cgroup OOM encountered, …` for one that a limit did.
 fn system(record: &Record) -> Option<Event> {
-    let words = text::each(record.text(), "System OOM encountered").next().map(text::line)?;
-    let named = |words| preceded(tag("System OOM encountered, victim process: "), take_until(", ")).parse(words);
+    let whose = [("System OOM encountered", Kind::HostOomKernel), ("Cgroup OOM encountered", Kind::HostOomCgroup)];
+    let (words, kind) = whose
+        .iter()
+        .find_map(|(words, kind)| Some((text::each(record.text(), words).next().map(text::line)?, *kind)))?;
+    let named = |words| preceded((take_until(", "), tag(", victim process: ")), take_until(", ")).parse(words);
     let named: Option<(&str, &str)> = named(words).map_err(|_: nom::Err<nom::error::Error<&str>>| ()).ok();
     let pid = text::after(words, "pid: ").and_then(|rest| text::digits(rest).ok()).map(|(_, pid)| pid);
     let number: Option<u32> = pid.and_then(|pid| pid.parse().ok());
     let role = named.map(|(_, name)| name.into());
     let victim = Victim { role, ..statement::neighbour(record, number) };
-    let mut event = statement::shortage(record, PRODUCER, words, Kind::HostOomKernel, victim);
+    let mut event = statement::shortage(record, PRODUCER, words, kind, victim);
     event
         .figures
         .extend(pid.zip(number).map(|(pid, number)| record.number(FigureName::VictimPid, pid, f64::from(number))));

@@ -72,7 +72,7 @@ impl Record {
         match joint {
             Joint::Line => self.text.push('\n'),
             Joint::Blank => self.text.push(' '),
-            Joint::Nothing => {}
+            Joint::Nothing => self.text.truncate(wrap::without_mark(&self.text).len()),
         }
         let (start, skipped) = (self.text.len(), body.len() - words.len());
         self.text.push_str(words);

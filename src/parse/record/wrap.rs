@@ -28,8 +28,14 @@ where
     }
 }
 
+/// `begun` without the backslash with which Emacs' terminal ends a line that it wrapped.
+pub(in crate::parse) fn without_mark(begun: &str) -> &str {
+    begun.strip_suffix('\\').unwrap_or(begun)
+}
+
 /// The joint with which `next` lets `begun` be read further, if there is one: a terminal cuts anywhere, a box between words.
 pub(in crate::parse) fn joint(begun: &str, next: &str, progress: impl Fn(&str) -> Progress) -> Option<Joint> {
+    let begun = without_mark(begun);
     let now = progress(begun);
     if now == Progress::Ended {
         return None;

@@ -77,7 +77,7 @@ static TRIGGERS: LazyLock<Vec<&str>> = LazyLock::new(|| [TOLD, KILLED].concat())
 const TOLD: &[&str] = &[
     "Killed",
     " killed ",
-    " abort  ",
+    " abort ",
     " segmentation fault",
     "Terminated",
     "terminated",

@@ -17,7 +17,7 @@ use nom::sequence::{delimited, pair, preceded, terminated};
 use nom::{IResult, Parser};
 
 use super::text::{self, Size};
-use super::{Example, Follow, Grammar, Joint, Line, Record};
+use super::{Example, Follow, Grammar, Joint, Line, Record, wrap};
 use crate::model::{Bytes, Consumer, Event, Figure, FigureName, Kind, Severity, Shortage, Victim, What};
 
 /// See the module.
@@ -42,7 +42,7 @@ impl Grammar for Torch {
 
     /// A terminal's width cuts a message anywhere, a box cuts it between words: the joint that lets more be read is right.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
-        let Some(last) = heads(record.text()).last() else { return Follow::End };
+        let Some(last) = heads(record.text()).last().map(wrap::without_mark) else { return Follow::End };
         let now = progress(last);
         if now == ReadExtent::ENDED {
             return Follow::End;
