@@ -463,7 +463,7 @@ fn the_next_steps_are_told_what_came_out() -> Outcome {
     let printed = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
     assert!(printed.contains(&format!("comment written: {page}")), "{printed}");
     let expected = format!(
-        "verdict=gpu_oom\ncause=unknown\nreport-path=out/report.html\nsarif-path=out/report.sarif\ncomment-url={page}\n"
+        "verdict=gpu_oom\ncause=activations_too_large\nreport-path=out/report.html\nsarif-path=out/report.sarif\ncomment-url={page}\n"
     );
     assert_eq!(std::fs::read_to_string(&output)?, expected);
     // A value with a line end could set another output.

@@ -231,7 +231,7 @@ impl Task {
             let answers = 0..self.answers.len();
             let learned = answers.map(|answer| numbers.signal(signal, answer) - self.start.signal(signal, answer));
             let row: Vec<i16> = learned.map(hundredths).collect();
-            row.iter().any(|weight| *weight != 0).then(|| (name.clone(), row))
+            row.iter().any(|weight| weight.abs() >= LEAST).then(|| (name.clone(), row))
         };
         Learned {
             answers: self.answers.clone(),
@@ -241,6 +241,9 @@ impl Task {
         }
     }
 }
+
+/// Hundredths of log-odds from which on a signal is kept: what moves every answer by less decides nothing.
+const LEAST: i16 = 3;
 
 /// Two digits are all that a few hundred incidents can support.
 fn hundredths(weight: f64) -> i16 {

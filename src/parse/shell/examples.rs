@@ -13,6 +13,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         states: &[("exit", "signal 9"), ("pid", "5120"), ("victim_pid", "5120")],
     },
     Example {
+        version: "bash, quoted with stars, and in the log of a build",
+        text: "iter 144: loss 0.24\n**Killed**\n#11 212.9 Solving environment: ...working... Killed",
+        states: &[("exit", "signal 9")],
+    },
+    Example {
         version: "bash of macOS, a script",
         text: "run.sh: line 160: 91115 Killed: 9               python -m swarm.train",
         states: &[("exit", "signal 9"), ("pid", "91115"), ("victim_pid", "91115")],

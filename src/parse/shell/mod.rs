@@ -161,9 +161,12 @@ const KILLED: &[&str] = &[
     "Ubijen",
 ];
 
-/// `Killed` alone, or glued to the last output of the process: `1/3 [00:02<00:04, 2.1s/it]Killed`. In a sentence a blank would precede it.
+/// `Killed` alone, or glued to the last output of the process: `1/3 [00:02<00:04, 2.1s/it]Killed`, `Solving environment: ...working... Killed`.
+/// In a sentence a blank would precede it. Stars around it are those of whoever quoted the line.
 fn word(record: &Record) -> Option<Event> {
     let line = text::line(record.text()).trim_end();
+    let bare = line.trim_matches(['*', '_', ' ']);
+    let line = if WORDS.iter().any(|(word, _)| bare == *word) { bare } else { line };
     if let Some(word) = KILLED.iter().find(|word| line.trim_start() == **word) {
         return Some(death(record, &line[line.len() - word.len()..], Exit::KILL, None));
     }
@@ -172,7 +175,8 @@ fn word(record: &Record) -> Option<Event> {
         matches!(&words[word.len()..], "" | " (core dumped)" | ": 9" | ": 11").then_some((words, *signal))
     })?;
     let before = text::before(line, words);
-    let glued = before.chars().next_back().is_some_and(|last| !last.is_alphabetic() && !" \t\"'`(".contains(last));
+    let glued = before.chars().next_back().is_some_and(|last| !last.is_alphabetic() && !" \t\"'`(".contains(last))
+        || before.ends_with("... ");
     (glued || before.trim().is_empty()).then(|| death(record, words, Exit::Signal(signal), None))
 }
 
