@@ -79,8 +79,6 @@ impl Serve {
     }
 
     fn serve(self, home: &Home) -> Result<ExitCode, CliError> {
-        #[cfg(all(target_os = "linux", target_env = "gnu"))]
-        start_with_few_arenas();
         let folder = home.path()?;
         let knowledge = home.knowledge()?;
         let site = home.site(&knowledge)?;
@@ -99,25 +97,6 @@ impl Serve {
         })?;
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// Starts this program again with few arenas in its allocator, unless whoever started it says how many. glibc gives a
-/// thread an arena of its own where another is taken, up to eight per processor, and each keeps what was freed in it:
-/// over a million incidents that is twice the memory. How many there may be is read once, when a program starts. The
-/// process stays the same one, with its id and its files.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-fn start_with_few_arenas() {
-    use std::os::unix::process::CommandExt;
-
-    const ARENAS: &str = "MALLOC_ARENA_MAX";
-    const LEAST: usize = 4;
-    if std::env::var_os(ARENAS).is_some() {
-        return;
-    }
-    let arenas = std::thread::available_parallelism().map_or(LEAST, |cores| cores.get().max(LEAST));
-    let mut again = std::process::Command::new("/proc/self/exe");
-    // It returns only if it fails; then the server merely takes more memory.
-    let _ = again.args(std::env::args_os().skip(1)).env(ARENAS, arenas.to_string()).exec();
 }
 
 impl Serve {

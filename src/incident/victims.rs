@@ -65,12 +65,7 @@ pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim,
         && (is_nobody(anybody) || is_device_only(anybody) || is_of_step(anybody, &killed, group.kind))
         && may_use(case, anybody, &killed)
     {
-        let killed = Victim {
-            device: killed.device.or(anybody.device),
-            host: killed.host.or_else(|| anybody.host.clone()),
-            rank: killed.rank.or(anybody.rank),
-            ..killed
-        };
+        let killed = killed.or(anybody);
         index = VictimIndex::default();
         index.add(killed);
     }

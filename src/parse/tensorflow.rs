@@ -26,6 +26,8 @@ const GLUED: &str = "an out of memorytrying to allocate ";
 const MOST_WRAPPED: usize = 4;
 /// The words before a shape in brackets.
 const TENSOR: &str = "OOM when allocating tensor with shape";
+/// The words before the device in the message itself.
+const PLACE: &str = " on /job:";
 const NO_FAILURE: &str = "this is not a failure";
 const FROM_DEVICE: &str = "failed to allocate ";
 
@@ -48,14 +50,16 @@ impl Grammar for TensorFlow {
 
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let (last, next) = (record.last_line(), next.body().trim_start());
-        let is_open = record.text().contains(TENSOR) && record.len() <= MOST_WRAPPED;
-        let place = [" on /job:", "by allocator "];
         // A terminal or a page wrapped it before the shape, or before the allocator's name.
-        let goes_on = |next: &str| next.starts_with('[') && next.contains(place[0]) && last.ends_with("shape");
-        if is_open && (goes_on(next) || last.ends_with("by allocator") && text::token(next, "").ends_with("_bfc")) {
-            return Follow::Join(if last.ends_with("shape") { Joint::Nothing } else { Joint::Blank });
+        if record.text().contains(TENSOR) && record.len() <= MOST_WRAPPED {
+            if last.ends_with("shape") && next.starts_with('[') && next.contains(PLACE) {
+                return Follow::Join(Joint::Nothing);
+            }
+            if last.ends_with("by allocator") && text::token(next, "").ends_with("_bfc") {
+                return Follow::Join(Joint::Blank);
+            }
         }
-        let tells_no_device = last.contains(TENSOR) && !last.contains(place[0]);
+        let tells_no_device = last.contains(TENSOR) && !last.contains(PLACE);
         match tells_no_device && (next.starts_with("[[Node: ") || next.starts_with("[[node ")) {
             true => Follow::Join(Joint::Line),
             false => Follow::End,

@@ -156,6 +156,10 @@ impl Record {
 
     /// The words around `part` up to the ends of the message's own lines, if they were broken over several.
     fn unbroken(&self, part: &str) -> Option<Arc<str>> {
+        // Asked of every event, and nearly all have one line.
+        if self.lines.len() < 2 {
+            return None;
+        }
         let place = self.place(part);
         let start = self.text[..place].rfind('\n').map_or(0, |end| end + 1);
         let end = self.text[place..].find('\n').map_or(self.text.len(), |end| place + end);
