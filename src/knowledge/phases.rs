@@ -6,9 +6,11 @@ use serde::Deserialize;
 use super::KnowledgeError;
 use crate::model::Phase;
 
+mod announcements;
 mod bars;
 mod frames;
 
+use announcements::{AnnouncementRow, Announcements};
 use bars::Bars;
 use frames::Frames;
 pub use frames::{FrameRole, FrameRow};
@@ -35,6 +37,8 @@ pub(super) struct PhaseFile {
     bar: Vec<BarRow>,
     #[serde(default)]
     method: Vec<MethodRow>,
+    #[serde(default)]
+    announcement: Vec<AnnouncementRow>,
 }
 
 /// A line that tells the phase.
@@ -123,6 +127,7 @@ pub struct Phases {
     bars: Bars,
     nested_bar: Option<Mark>,
     methods: Vec<(String, Mark)>,
+    announcements: Announcements,
 }
 
 impl Phases {
@@ -156,6 +161,16 @@ impl Phases {
         let found = known.filter(|(_, words)| words.count_in(body));
         let found = found.map(|(end, words)| (end, words.text.len(), &words.mark));
         found.max_by_key(|(end, length, _)| (*end, *length)).map(|(_, _, mark)| mark)
+    }
+
+    /// What a line contains that may announce a phase in words that belong to no program.
+    pub fn announcing(&self) -> impl Iterator<Item = &str> {
+        self.announcements.tails()
+    }
+
+    /// The mark of a line that announces a phase in such words.
+    pub fn announced(&self, body: &str) -> Option<&Mark> {
+        self.announcements.read(body)
     }
 
     /// The mark of a progress bar, by its label or because it is nested in another bar.
@@ -203,6 +218,7 @@ pub(super) struct Builder {
     bars: Vec<(String, Mark)>,
     nested_bar: Option<Mark>,
     methods: Vec<(String, Mark)>,
+    announcements: Announcements,
 }
 
 impl Builder {
@@ -255,6 +271,10 @@ impl Builder {
                 self.bars.push((label, mark(row.phase, row.site.clone(), false, row.confidence)?));
             }
         }
+        for row in rows.announcement {
+            let mark = mark(row.phase, row.site.clone(), row.ends, row.confidence)?;
+            self.announcements.add(row, mark).map_err(wrong)?;
+        }
         for row in rows.method {
             for name in row.name {
                 if self.methods.iter().any(|(known, _)| *known == name) {
@@ -276,6 +296,7 @@ impl Builder {
             bars: Bars::new(self.bars),
             nested_bar: self.nested_bar,
             methods: self.methods,
+            announcements: self.announcements.finish(),
         }
     }
 }

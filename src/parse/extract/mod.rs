@@ -320,7 +320,10 @@ impl<'g> Extractor<'g> {
             let mark = self.grammars.phases.bar(bar.label, nested)?;
             Some(Mark { ends: bar.is_full(), ..mark.clone() })
         });
-        if let Some(mark) = of_bar.or_else(|| signs.phase.map(|word| self.grammars.phases.mark(word).clone())) {
+        let phases = &self.grammars.phases;
+        let announced = || phases.announced(body).filter(|_| signs.announces).cloned();
+        let told = of_bar.or_else(|| signs.phase.map(|word| phases.mark(word).clone())).or_else(announced);
+        if let Some(mark) = told {
             let Mark { phase, site, ends, confidence } = mark;
             let mark = PhaseMark { phase, site, ended: ends, confidence, at: line.cite(&self.path) };
             self.now.seen.insert(mark.phase);

@@ -21,6 +21,8 @@ enum Meaning {
     Row(u16),
     /// The line tells the phase, by the word of this index.
     Phase(usize),
+    /// The line may announce a phase.
+    Announcement,
     /// The line may show progress.
     Progress(ProgressWord),
     /// The line may say in general words that memory ran out or that a process was killed.
@@ -38,6 +40,8 @@ pub(super) struct Signs {
     pub rows: Vec<u16>,
     /// The word that tells the phase: of several the one that ends last, and of these the longest.
     pub phase: Option<usize>,
+    /// Whether it may announce a phase in words of its own.
+    pub announces: bool,
     /// Where the first general word of a shortage ends.
     pub shortage: Option<usize>,
     /// Whether it mentions a device.
@@ -62,13 +66,14 @@ impl SignSearch {
             .enumerate()
             .flat_map(|(index, grammar)| grammar.triggers().iter().map(move |word| (*word, Meaning::Message(index))));
         let rows = messages.triggers().map(|(word, row)| (word, Meaning::Row(row)));
+        let announcing = phases.announcing().map(|word| (word, Meaning::Announcement));
         let phases = phases.words().enumerate().map(|(index, word)| (word, Meaning::Phase(index)));
         let progress = progress::WORDS.iter().map(|(word, what)| (*word, Meaning::Progress(*what)));
         let shortage = signs.triggers().map(|word| (word, Meaning::Shortage));
         let device = signs.device_marks().map(|word| (word, Meaning::Device));
         let general = shortage.chain(device);
         let (words, meanings): (Vec<&str>, Vec<Meaning>) =
-            triggers.chain(rows).chain(phases).chain(progress).chain(general).unzip();
+            triggers.chain(rows).chain(phases).chain(announcing).chain(progress).chain(general).unzip();
         let last_resorts = grammars.iter().enumerate().filter(|(_, grammar)| grammar.is_last_resort());
         let last_resorts = last_resorts.fold(0, |set, (index, _)| set | 1 << index);
         SignSearch { literals: Literals::new(words), meanings, last_resorts }
@@ -85,6 +90,7 @@ impl SignSearch {
                 (signs.phase, phase_ends) = (Some(word), end)
             }
             Meaning::Phase(_) => {}
+            Meaning::Announcement => signs.announces = true,
             Meaning::Shortage => signs.shortage = signs.shortage.or(Some(end)),
             Meaning::Device => signs.device = true,
             Meaning::Progress(ProgressWord::Bar) => signs.has_bar = true,

@@ -1,0 +1,196 @@
+//! Lines in which a program of any sort announces what it does next: a verb at the beginning, and what it does it to.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::Mark;
+use crate::model::Phase;
+
+/// Words of any spelling that announce a phase.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AnnouncementRow {
+    /// The line begins with one of these, in small letters here.
+    pub verb: Vec<String>,
+    /// One of these follows within a few words; none need if empty.
+    #[serde(default)]
+    pub object: Vec<String>,
+    /// One of these words stands in the line, too.
+    #[serde(default)]
+    pub within: Vec<String>,
+    pub phase: Phase,
+    pub site: Arc<str>,
+    /// Whether the line says that the phase is over.
+    #[serde(default)]
+    pub ends: bool,
+    #[serde(default = "perhaps")]
+    pub confidence: f64,
+}
+
+/// Below that of rows which spell what a program prints.
+fn perhaps() -> f64 {
+    0.6
+}
+
+/// What a verb announces with one of its objects.
+struct Announcement {
+    /// Its words.
+    object: Vec<String>,
+    within: Arc<[String]>,
+    mark: Mark,
+}
+
+/// All announcements, by the verb. A verb is searched for without its first letter, which may be a capital.
+#[derive(Default)]
+pub(super) struct Announcements {
+    of_verb: BTreeMap<String, Vec<Announcement>>,
+    tails: Vec<String>,
+    /// The verbs of each tail.
+    verbs: HashMap<String, Vec<String>>,
+}
+
+/// This many words may stand between a verb and its object: `Loading the 4bit quantised base model`.
+const BETWEEN: usize = 4;
+
+/// Behind these stands no object: `Creating agent with the following parameters`.
+const BEHIND: [&str; 12] = ["with", "for", "from", "to", "in", "into", "on", "at", "of", "using", "by", "via"];
+
+/// Words that may precede the verb in the announcement itself.
+const OPENING: [&str; 8] = ["start", "starting", "started", "begin", "beginning", "now", "currently", "rank"];
+
+impl Announcements {
+    pub fn add(&mut self, row: AnnouncementRow, mark: Mark) -> Result<(), String> {
+        let within: Arc<[String]> = row.within.into();
+        for verb in row.verb {
+            if verb.len() < 4 || verb.bytes().any(|byte| !byte.is_ascii_lowercase() && byte != b' ') {
+                return Err(format!(
+                    "the verb `{verb}` of {} is not of small letters, or shorter than four",
+                    mark.site
+                ));
+            }
+            let known = self.of_verb.entry(verb).or_default();
+            let objects = row.object.iter().map(|object| words(object).map(|(_, word)| word).collect());
+            let none = row.object.is_empty().then(Vec::new);
+            known.extend(objects.chain(none).map(|object| Announcement {
+                object,
+                within: within.clone(),
+                mark: mark.clone(),
+            }));
+        }
+        Ok(())
+    }
+
+    /// Those that were added, ready to be searched for.
+    pub fn finish(mut self) -> Announcements {
+        for verb in self.of_verb.keys() {
+            let tail = &verb[1..];
+            if !self.verbs.contains_key(tail) {
+                self.tails.push(tail.to_owned());
+            }
+            self.verbs.entry(tail.to_owned()).or_default().push(verb.clone());
+        }
+        self
+    }
+
+    /// What a line contains in which something may be announced.
+    pub fn tails(&self) -> impl Iterator<Item = &str> {
+        self.tails.iter().map(String::as_str)
+    }
+
+    /// What `line` announces.
+    pub fn read(&self, line: &str) -> Option<&Mark> {
+        let words: Vec<(usize, String)> = words(line).collect();
+        let verb = (0..words.len()).take_while(|at| *at < 24).find_map(|at| {
+            let two = words.get(at + 1).map(|(_, next)| format!("{} {next}", words[at].1));
+            let known = two.and_then(|two| Some((2, self.of_verb.get(&two)?)));
+            let (length, known) = known.or_else(|| Some((1, self.of_verb.get(&words[at].1)?)))?;
+            begins(line, &words[..at], words[at].0).then_some((at + length, known))
+        });
+        let (behind, known) = verb?;
+        let behind = &words[behind..];
+        let end = behind
+            .iter()
+            .position(|(at, word)| BEHIND.contains(&word.as_str()) || line[..*at].ends_with(['/', '\\', '.']));
+        let behind = &behind[..end.unwrap_or(behind.len())];
+        let has = |wanted: &String| words.iter().any(|(_, word)| word == wanted);
+        let fits = |row: &&Announcement| row.within.is_empty() || row.within.iter().any(has);
+        let place = |row: &Announcement| {
+            let spans = |at: usize| {
+                let mut own = behind[at..].iter().map(|(_, word)| word);
+                row.object.iter().all(|word| own.next() == Some(word))
+            };
+            (0..=BETWEEN.min(behind.len())).find(|at| spans(*at))
+        };
+        let found = known.iter().filter(fits).filter_map(|row| Some((place(row)?, row)));
+        // A verb alone says least; else the nearest object counts, and of several there the longest.
+        found
+            .min_by_key(|(at, row)| (row.object.is_empty(), *at, usize::MAX - row.object.len(), row.within.is_empty()))
+            .map(|(_, row)| &row.mark)
+    }
+}
+
+/// Whether what stands at `at` in `line` begins a message: the line, or what follows a label or a bracket.
+fn begins(line: &str, before: &[(usize, String)], at: usize) -> bool {
+    let text = line[..at].trim_end();
+    let follows = |text: &str| text.ends_with([':', ']', '>', '*', '|', '-', '#', '=', '}', ')', '•', '…', '✓']);
+    let opens = |(_, word): &(usize, String)| OPENING.contains(&word.as_str());
+    !is_joined(line, at) && (text.is_empty() || follows(text) || before.last().is_some_and(opens))
+}
+
+/// Whether the word at `at` is part of a path, an option or a name: `/data/loading`, `--saving`, `model.loading`.
+fn is_joined(line: &str, at: usize) -> bool {
+    line[..at].ends_with(['/', '\\', '-', '.', '=', '_', '"', '\'', '(', '@', '$'])
+}
+
+/// The words of `text` in small letters, with where they begin.
+fn words(text: &str) -> impl Iterator<Item = (usize, String)> {
+    let parts = text.split(|c: char| !c.is_alphanumeric());
+    let parts = parts.map(move |part| (part.as_ptr() as usize - text.as_ptr() as usize, part));
+    parts.filter(|(_, part)| !part.is_empty()).map(|(at, part)| (at, part.to_lowercase()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::knowledge::Knowledge;
+    use crate::model::Phase::{self, *};
+
+    #[test]
+    fn programs_announce_what_they_do_in_their_own_words() -> Result<(), Box<dyn std::error::Error>> {
+        let phases = Knowledge::shipped()?.phases;
+        let cases: [(&str, Option<(Phase, bool)>); 26] = [
+            ("Saving full state dict to /ckpt/step2000", Some((CheckpointSave, false))),
+            ("[rank0] trainer: gathering state_dict on rank 0", Some((CheckpointSave, false))),
+            (">> Dumping weights to disk", Some((CheckpointSave, false))),
+            ("Start loading the pretrained 4bit base model", Some((ModelLoad, false))),
+            ("Moving model to GPU", Some((ModelLoad, false))),
+            ("Preprocessing training data", Some((DataLoading, false))),
+            ("Restoring training state", Some((CheckpointResume, false))),
+            ("Computing reference log probabilities", Some((Experience, false))),
+            ("Broadcasting weights to vLLM workers", Some((WeightSync, false))),
+            ("Broadcasting weights", None),
+            ("Warming up the engine", Some((EngineInit, false))),
+            ("Creating optimizer", Some((Setup, false))),
+            ("running backward", Some((Backward, false))),
+            ("Loaded model in 12.1 s", Some((ModelLoad, true))),
+            ("INFO eval.py - Evaluating", Some((Evaluation, false))),
+            // A path, a sentence, an option and a name announce nothing.
+            ("/data/loading model/x", None),
+            ("It is slow while loading model weights", None),
+            ("--saving checkpoint", None),
+            ("Creating agent with the following parameters:", None),
+            ("rootdir: /work/data-processing-data, testpaths: test", None),
+            ("Loading", None),
+            ("Saving images to out/", None),
+            ("model.loading_weights", None),
+            ("disabled saving checkpoints", None),
+            ("Setting batch size to 8", None),
+            ("", None),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(phases.announced(line).map(|mark| (mark.phase, mark.ends)), expected, "{line}");
+        }
+        Ok(())
+    }
+}
