@@ -197,7 +197,7 @@ fn who_held_far_more_is_named() -> Outcome {
     let held = |rank| if rank == 17 { 62_464.5 } else { (ONE_ROOT.held)(rank) };
     let ranks = ranks(&Fleet { fate: |_| Fate::TimesOut, held })?;
     let words: Vec<&str> = ranks.outliers.iter().map(|outlier| &*outlier.words).collect();
-    assert_eq!(words, ["rank 17 held 11.00 GiB more than the median of 50.00 GiB (allocated by PyTorch)"]);
+    assert_eq!(words, ["rank 17 held 11.00 GiB more than the median of 50.00 GiB (allocated to tensors)"]);
     Ok(())
 }
 

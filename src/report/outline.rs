@@ -2,7 +2,7 @@
 
 use super::details::{consumers_by_role, describe_job};
 use super::lead::Lead;
-use super::phrases::others;
+use super::phrases::{others, standing};
 use super::ranks;
 use super::selection::{self, numbered, proposed, telling};
 use super::snapshot;
@@ -114,11 +114,16 @@ pub(super) enum Item<'a> {
     Cite(&'a Citation),
     Figure(&'a Figure),
     Holders(Vec<&'a Consumer>),
-    Patch { number: usize, patch: &'a Patch, is_proposed: bool },
+    Patch {
+        number: usize,
+        patch: &'a Patch,
+        is_proposed: bool,
+    },
     Useless(&'a NotAdvised),
     Call(&'a Call),
     End(&'a End),
-    Follower(&'a Incident),
+    /// Another incident, and how it stands to the first: `followed`.
+    Follower(&'a Incident, &'static str),
     Input(&'a InputSummary),
     Rest(String),
 }
@@ -162,7 +167,13 @@ impl<'a> Outline<'a> {
                 outline.ranks(report, language, limits);
             }
         }
-        outline.list(Topic::Also, labels.also, others(report).iter().map(Item::Follower), limits.followers, labels);
+        outline.list(
+            Topic::Also,
+            labels.also,
+            others(report).iter().map(|other| Item::Follower(other, standing(other, report, language))),
+            limits.followers,
+            labels,
+        );
         outline.inputs(report, labels, limits);
         outline
     }

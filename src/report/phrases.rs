@@ -29,6 +29,21 @@ pub(super) fn headline(incident: &Incident, language: Language) -> String {
     format!("{}{recovered}", wording::headline(incident.kind, language))
 }
 
+/// How `other` stands to the first incident of `report`: whether the job went on after it, and else which came first.
+pub(super) fn standing(other: &Incident, report: &Report, language: Language) -> &'static str {
+    let labels = wording::labels(language);
+    let place = |incident: &Incident| incident.evidence.first().map(|cite| cite.location.clone());
+    let is_first = || {
+        let (own, root) = place(other).zip(report.subject().and_then(place))?;
+        Some(own.is_before(&root))
+    };
+    match () {
+        () if other.recovered => labels.went_on,
+        () if is_first().unwrap_or_default() => labels.preceded,
+        () => labels.followed,
+    }
+}
+
 /// The phase, its site in the code, and how certain it is.
 pub(super) fn phase(incident: &Incident, language: Language) -> String {
     let labels = wording::labels(language);

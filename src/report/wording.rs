@@ -97,6 +97,7 @@ pub(super) struct Labels {
     pub went_on: &'static str,
     pub and_went_on: &'static str,
     pub followed: &'static str,
+    pub preceded: &'static str,
     pub before: &'static str,
     pub seen: fn(&Seen) -> String,
     pub earlier: fn(&Earlier) -> String,
@@ -215,6 +216,7 @@ const EN: Labels = Labels {
     went_on: "went on",
     and_went_on: ", and the job went on",
     followed: "followed",
+    preceded: "earlier",
     before: "before",
     seen: |seen| {
         let times = if seen.count == 1 { "once".to_owned() } else { format!("{} times", seen.count) };
@@ -343,6 +345,7 @@ const ZH: Labels = Labels {
     went_on: "之后恢复",
     and_went_on: "，但作业继续运行",
     followed: "随之发生",
+    preceded: "发生在前",
     before: "此前",
     seen: |seen| {
         let last = day(&seen.last).map(|day| format!("，最近一次 {day}")).unwrap_or_default();

@@ -15,7 +15,7 @@ use super::context_lines::BESIDE;
 use super::details::{describe_job, end_in_words, percent, place_of, remarks, strip};
 use super::diff::class;
 use super::lead::Lead;
-use super::phrases::{amount, describe, effects, headline, others, phase, title, together};
+use super::phrases::{amount, describe, effects, headline, others, phase, standing, title, together};
 use super::selection::from_to;
 use super::wording::{self, Labels};
 use super::{has_log, numbered, selection, telling};
@@ -352,7 +352,7 @@ impl HtmlPage<'_> {
                     details {
                         summary {
                             (headline(other, self.language)) ", "
-                            (if other.recovered { self.labels.went_on } else { self.labels.followed })
+                            (standing(other, self.report, self.language))
                         }
                         (self.cites(&other.evidence))
                     }

@@ -120,8 +120,7 @@ impl MarkdownPage {
                 let at = code(&end.source.location.to_string());
                 writeln!(self.text, "- {} {at}", inline(&end_in_words(end, self.language)))
             }
-            Item::Follower(other) => {
-                let what = if other.recovered { labels.went_on } else { labels.followed };
+            Item::Follower(other, what) => {
                 let at = other.evidence.first().map(|cite| code(&cite.location.to_string())).unwrap_or_default();
                 writeln!(self.text, "- {}, {what} {at}", wording::headline(other.kind, self.language))
             }

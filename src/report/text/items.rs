@@ -101,8 +101,7 @@ impl TextPage {
             Item::Call(call) => self.call(call),
             Item::End(end) => format!("{}  {DIM}{}{DIM:#}", end_in_words(end, self.language), end.source.location),
             Item::Useless(row) => format!("{}{}{}", row.knob, wording::colon(self.language), row.why),
-            Item::Follower(other) => {
-                let what = if other.recovered { labels.went_on } else { labels.followed };
+            Item::Follower(other, what) => {
                 let at = other.evidence.first().map(|cite| cite.location.to_string()).unwrap_or_default();
                 format!("{}, {what}  {DIM}{at}{DIM:#}", wording::headline(other.kind, self.language))
             }
