@@ -43,6 +43,9 @@ pub(in crate::parse) fn size(input: &str) -> IResult<&str, Size<'_>> {
 /// [`size`] for a given meaning of `GB`.
 pub(in crate::parse) fn sized(input: &str, giga: Giga) -> IResult<&str, Size<'_>> {
     let (rest, (text, (amount, unit))) = consumed((number, preceded(multispace0, unit))).parse(input)?;
+    if is_card(text) {
+        return Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::Not)));
+    }
     let decimal_unit = || {
         let units = [("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1000), ("kB", 1000)];
         units.into_iter().find(|(name, _)| text.ends_with(name)).map(|(_, bytes)| Bytes(bytes))
@@ -52,6 +55,11 @@ pub(in crate::parse) fn sized(input: &str, giga: Giga) -> IResult<&str, Size<'_>
         Giga::Binary => unit,
     };
     Ok((rest, Size { text, bytes: Bytes::of(amount, unit) }))
+}
+
+/// `1080 Ti`, `3060Ti`: a card's name, no amount. Nobody has a hundred TiB.
+fn is_card(text: &str) -> bool {
+    text.strip_suffix("Ti").is_some_and(|number| number.trim_end().len() > 2)
 }
 
 /// The size at the end of `text`.
@@ -251,6 +259,7 @@ mod tests {
         assert_eq!(bytes("27.71GB"), Some((27.71 * (1u64 << 30) as f64).round() as i64));
         assert_eq!(bytes("524288000kB,"), Some(500 << 30));
         assert_eq!(bytes("712Gi"), Some(712 << 30));
+        assert_eq!((bytes("2Ti"), bytes("1080 Ti (Device 0)"), bytes("3060Ti")), (Some(2 << 40), None, None));
         assert_eq!(bytes("977. GiB"), Some(977 << 30));
         assert_eq!(bytes("2044571648B"), Some(2_044_571_648));
         assert_eq!(bytes("79.35 GiB\ntotal"), bytes("79.35\nGiB"));

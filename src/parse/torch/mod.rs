@@ -317,7 +317,7 @@ fn event(record: &Record, message: &str) -> Option<Event> {
         clauses.push(clause);
         rest = next;
     }
-    clauses.extend(cut_clause(rest));
+    clauses.extend(cut_clause(rest).or_else(|| cut_capacity(rest, clauses.last())));
     let requested = clauses.iter().any(|clause| matches!(clause, TorchClause::Size(FigureName::Requested, _)));
     let absurd = rest.trim_start().starts_with("Tried to allocate more than 1EB");
     let proves = match speaker {
@@ -344,6 +344,14 @@ fn cut_clause(rest: &str) -> Option<TorchClause<'_>> {
     let mut fit = LABELS.iter().filter(|(whole, _)| !label.is_empty() && whole.starts_with(label));
     let (_, name) = fit.next()?;
     fit.next().is_none().then_some(TorchClause::Size(*name, size))
+}
+
+/// `(GPU 0; 79.33 Gi`: of a message that was cut off within its second clause, which is the capacity of the device named before.
+fn cut_capacity<'a>(rest: &'a str, last: Option<&TorchClause<'_>>) -> Option<TorchClause<'a>> {
+    let is_whole = |text: &&str| text.ends_with(['i', 'B']);
+    let cut = Some(rest.trim()).filter(|_| matches!(last, Some(TorchClause::Device(..)))).filter(is_whole)?;
+    let (rest, size) = text::size(cut).ok()?;
+    rest.is_empty().then_some(TorchClause::Size(FigureName::GpuTotal, size))
 }
 
 /// Whether `message`, which has no size and follows `before`, is the text of an exception and not a mere mention.

@@ -94,6 +94,11 @@ fn what_is_cut_off_is_not_invented() {
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.17 GiB. GPU 0 has a total capacity of 79.1",
     ]);
     assert!(!read.iter().any(|(name, _)| name == "gpu_total"), "{read:?}");
+    // Where the unit is whole, the amount behind a device is its capacity.
+    let read = figures(&["CUDA out of memory. Tried to allocate 341.70 GiB (GPU 0; 79.33 Gi"]);
+    assert!(has(&read, "gpu_total", "79.33 Gi"), "{read:?}");
+    let read = figures(&["CUDA out of memory. Tried to allocate 341.70 GiB (GPU 0; 79.3"]);
+    assert!(!read.iter().any(|(name, _)| name == "gpu_total"), "{read:?}");
     // It may become `allowed` or `already allocated`.
     let read = figures(&[
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.17 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.05 GiB is free. 28.50 GiB al",
