@@ -21,7 +21,7 @@ const ALIVE: u64 = 5;
 
 /// So many training steps between a shortage and another failure show that the job outlived it: ranks that wait for one that is lost finish
 /// no more than the step that they are in.
-const TRAINED: u64 = 2;
+const TRAINED: u64 = 1;
 
 /// The incidents of a case, root first.
 pub(super) fn groups(case: &Case, knowledge: &Knowledge) -> Vec<Group> {

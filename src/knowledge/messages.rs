@@ -130,6 +130,8 @@ pub enum Said {
     Reported,
     /// At the beginning of a message: of the line, or after a label.
     First,
+    /// The same, and nothing stands behind them: words so common that they are the message only if they are all of it.
+    Alone,
 }
 
 /// A message as its producer writes it, and what it states.

@@ -108,6 +108,9 @@ impl<S: Read + Seek + Send> Seekable for S {}
 /// Opens an input again.
 pub type Reopen = Box<dyn Fn() -> io::Result<Box<dyn Seekable>> + Send>;
 
+/// The name of standard input.
+const STDIN: &str = "-";
+
 /// How many bytes decide what an input is.
 const HEAD: u64 = 64 << 10;
 
@@ -121,7 +124,7 @@ impl Input<'static> {
     /// Opens the file at `path`, or standard input for `-`.
     pub fn open(path: &str) -> Result<Input<'static>, SourceError> {
         let unreadable = |error| SourceError::Unreadable { path: path.to_owned(), error };
-        if path == "-" {
+        if path == STDIN {
             return Input::new(path, io::stdin()).map_err(unreadable);
         }
         if address::is_address(path) {
@@ -191,9 +194,9 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Whether its name is that of a log, whatever its content.
+    /// Whether its name is that of a log, whatever its content. What is typed or piped in has no name and is one, too, if it tells anything.
     pub fn is_named_log(&self) -> bool {
-        role::is_named_log(&self.path)
+        &*self.path == STDIN || role::is_named_log(&self.path)
     }
 
     /// Whether it is not text.

@@ -119,7 +119,10 @@ fn applies(row: &Message, line: &str) -> bool {
 /// `line` from the words of `row` on, at the first place where these are said and not quoted.
 fn spoken<'a>(row: &Message, line: &'a str) -> Option<&'a str> {
     row.triggers().find_map(|words| {
-        line.match_indices(words).map(|(at, _)| &line[at..]).find(|part| is_said(row.said(), text::before(line, part)))
+        let behind = |part: &str| part[words.len()..].trim_matches(['*', '`', '.', '!', ' ']).is_empty();
+        let parts = line.match_indices(words).map(|(at, _)| &line[at..]);
+        let mut parts = parts.filter(|part| row.said() != Said::Alone || behind(part.trim_end()));
+        parts.find(|part| is_said(row.said(), text::before(line, part)))
     })
 }
 
@@ -132,7 +135,7 @@ fn is_said(said: Said, before: &str) -> bool {
         Said::Anywhere => true,
         Said::Unquoted => text::may_begin(before) || !is_quoted(),
         Said::Reported => text::may_begin(before) || reports() && !is_quoted(),
-        Said::First => text::may_begin(before),
+        Said::First | Said::Alone => text::may_begin(before),
     }
 }
 

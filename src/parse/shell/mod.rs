@@ -76,7 +76,7 @@ static TRIGGERS: LazyLock<Vec<&str>> = LazyLock::new(|| [TOLD, KILLED].concat())
 /// Those that no translation adds.
 const TOLD: &[&str] = &[
     "Killed",
-    " killed ",
+    "killed",
     " abort ",
     " segmentation fault",
     "Terminated",
@@ -166,6 +166,10 @@ const KILLED: &[&str] = &[
 fn word(record: &Record) -> Option<Event> {
     let line = text::line(record.text()).trim_end();
     let bare = line.trim_matches(['*', '_', ' ']);
+    // zsh and some notebooks say it in small letters.
+    if bare == "killed" {
+        return Some(death(record, bare, Exit::KILL, None));
+    }
     let line = if WORDS.iter().any(|(word, _)| bare == *word) { bare } else { line };
     if let Some(word) = KILLED.iter().find(|word| line.trim_start() == **word) {
         return Some(death(record, &line[line.len() - word.len()..], Exit::KILL, None));

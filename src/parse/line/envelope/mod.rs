@@ -171,7 +171,10 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
         // Cyrillic months.
         Some(0xd0 | 0xd1) => syslog_time(text),
         Some(b'-') => preceded(tag("-- "), success).parse(text),
-        Some(0xe2) => alt((tag("│"), tag("┃"))).map(|_| Facts::default()).parse(text),
+        // A line of a mail or of Markdown that quotes.
+        Some(b'>') => preceded(char('>'), blank).map(|()| Facts::default()).parse(text),
+        // The sides of boxes, and the bars that mark a quotation.
+        Some(0xe2) => one_of("│┃║▎▏▌┆┊╎").map(|_| Facts::default()).parse(text),
         _ => Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::NoneOf))),
     }
 }
