@@ -25,6 +25,12 @@ pub fn explain_request(facts: &mut Facts, incident: &Incident, models: &Models) 
         let counted = Some(bytes).filter(|_| !figure.text.contains('.'));
         if let Some((table, name)) = counted.and_then(|bytes| models.table_of_tokens(bytes)) {
             state(facts, Family::Weights, "token embeddings", format!("{} = {table}", figure.text), name);
+        } else if let Some((model, matrix)) = models.matrix_of_layer(bytes).filter(|_| !is_exact) {
+            // The model need not be that one, but it is as large or larger.
+            const IN_16_BIT: u64 = 2;
+            facts.say("requested.least_weights", Value::Number((model.published * IN_16_BIT) as f64));
+            facts.say("requested.matrix", Value::Text(format!("{} = {matrix}", figure.text)));
+            facts.say("requested.matrix_of", Value::Text(model.name.to_string()));
         }
         return;
     };
@@ -143,6 +149,20 @@ mod tests {
              of which 1.01 GiB is free. Including non-PyTorch memory, this process has 78.13 GiB memory in use. Of the allocated \
              memory 70.00 GiB is allocated by PyTorch, and 1.00 GiB is reserved by PyTorch but unallocated.\n"
         )
+    }
+
+    #[test]
+    fn a_matrix_of_a_model_that_the_card_cannot_hold_says_that_weights_do_not_fit() -> Outcome {
+        let log = "CUDA out of memory. Tried to allocate 86.00 MiB. GPU 0 has a total capacity of 7.78 GiB of which 61.00 MiB is \
+                   free. Of the allocated memory 7.21 GiB is allocated by PyTorch, and 5.22 MiB is reserved by PyTorch but unallocated.";
+        let first = |log: &str| why(log, "").map(|said| said.into_iter().next());
+        let (cause, why) = first(log)?.ok_or("a cause")?;
+        assert_eq!(cause, "weights_do_not_fit");
+        assert!(why.contains("86.00 MiB = 11008 × 4096 × 2 bytes"), "{why}");
+        // A card that holds such a model may as well have run out of something else.
+        let (cause, _) = first(&log.replace("7.78 GiB", "79.15 GiB"))?.ok_or("a cause")?;
+        assert_ne!(cause, "weights_do_not_fit");
+        Ok(())
     }
 
     #[test]

@@ -271,6 +271,24 @@ impl Models {
         })
     }
 
+    /// The smallest model one of whose layers has a matrix that takes `bytes` in 16 bit as PyTorch's allocator rounds it, with the arithmetic; of
+    /// sizes only that hardly anything else has.
+    pub fn matrix_of_layer(&self, bytes: Bytes) -> Option<(&Model, String)> {
+        const STEP: u64 = 2 << 20;
+        /// A multiple of a power of two by less than this is the size of many things.
+        const LEAST_ODD: u64 = 7;
+        let steps = u64::try_from(bytes.0).ok().filter(|bytes| *bytes > 0 && bytes % STEP == 0)? / STEP;
+        if steps >> steps.trailing_zeros() < LEAST_ODD {
+            return None;
+        }
+        let size = |model: &Model| model.shape.hidden.checked_mul(model.shape.intermediate)?.checked_mul(2);
+        let is_it = |model: &&Model| {
+            model.shape.experts.is_none() && size(model).is_some_and(|size| size.div_ceil(STEP) == steps)
+        };
+        let model = self.models.iter().filter(is_it).min_by_key(|model| model.published)?;
+        Some((model, format!("{} × {} × 2 bytes", model.shape.intermediate, model.shape.hidden)))
+    }
+
     pub(super) fn add(&mut self, file: &str, rows: ModelFile) -> Result<(), KnowledgeError> {
         let wrong = |problem: String| KnowledgeError::Wrong { file: file.to_owned(), problem };
         self.tables.extend(rows.table);
@@ -318,6 +336,19 @@ fn is_telling(numbers: u64) -> bool {
 mod tests {
     use super::super::Knowledge;
     use crate::model::Bytes;
+
+    #[test]
+    fn a_matrix_of_a_layer_is_known_by_its_size() -> Result<(), Box<dyn std::error::Error>> {
+        let models = Knowledge::shipped()?.models;
+        let matrix =
+            |mib: i64| models.matrix_of_layer(Bytes(mib << 20)).map(|(model, formula)| (model.published, formula));
+        let (least, formula) = matrix(86).ok_or("a layer of a 7B model")?;
+        assert!((5_000_000_000..8_000_000_000).contains(&least), "{least}");
+        assert_eq!(formula, "11008 × 4096 × 2 bytes");
+        // 128 MiB, 96 MiB and 160 MiB are sizes of anything, and the allocator never asks for 87.
+        assert_eq!([128, 96, 160, 87, 0].map(matrix), [const { None }; 5]);
+        Ok(())
+    }
 
     #[test]
     fn a_table_of_tokens_is_known_by_its_size() -> Result<(), Box<dyn std::error::Error>> {
