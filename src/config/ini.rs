@@ -7,19 +7,37 @@ use std::ops::Range;
 
 use super::edit::{Edit, line_start, newline};
 use super::entry::FoundSetting;
-use super::{Body, EntryKind, Parsed, Value, shell};
+use super::{Body, EntryKind, Parsed, Value, shell, toml};
 
 /// The sections by which such a file is told from TOML.
 const SECTIONS: [&str; 7] = ["[Unit]", "[Service]", "[Install]", "[Socket]", "[Slice]", "[Scope]", "[wsl2]"];
 
 /// Whether `text` is such a file.
 pub(super) fn is_ini(text: &str) -> bool {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line));
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line));
     let is_queue = |line: &str| line == "queue" || line.starts_with("queue ");
     let is_executable =
         |line: &str| line.split_once('=').is_some_and(|(key, _)| key.trim_end().eq_ignore_ascii_case("executable"));
     lines.clone().next().is_some_and(|line| SECTIONS.contains(&line))
-        || lines.clone().any(is_executable) && lines.any(|line| is_queue(&line.to_ascii_lowercase()))
+        || lines.clone().any(is_executable) && lines.clone().any(|line| is_queue(&line.to_ascii_lowercase()))
+        || is_plain(lines)
+}
+
+/// Whether each line is `key = value`, and some value is a bare word, which TOML has in quotes: LightGBM's and XGBoost's `conf`, for example.
+fn is_plain<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> bool {
+    const FEWEST: usize = 3;
+    let assigned = |line: &'t str| line.split_once('=').map(|(key, value)| (key.trim_end(), value.trim()));
+    let is_setting = |line: &'t str| assigned(line).is_some_and(|(key, _)| toml::is_bare(key));
+    // An assignment in a shell has no blanks around the sign.
+    let is_spaced = |line: &str| line.contains(" = ");
+    let is_bare = |line: &'t str| {
+        assigned(line).is_some_and(|(_, value)| {
+            !matches!(value, "true" | "false") && value.parse::<f64>().is_err() && toml::is_bare(value)
+        })
+    };
+    lines.clone().count() >= FEWEST
+        && lines.clone().all(|line| is_setting(line) && is_spaced(line))
+        && lines.clone().any(is_bare)
 }
 
 fn is_comment(line: &str) -> bool {
@@ -187,6 +205,17 @@ mod tests {
         assert_eq!(settings(&SUBMITTED.replace("exec", "Exec").replace("request_memory", "Request_Memory"))?.len(), 1);
         let plain = SUBMITTED.replace('"', "");
         assert_eq!(settings(&plain)?, ["Setting request_memory=64GB", "Flag batch=4"]);
+        Ok(())
+    }
+
+    #[test]
+    fn settings_without_sections_are_plain() -> Outcome {
+        let text = "# of a booster\ntask = train\ndevice_type = gpu\nmax_bin = 255\n";
+        assert_eq!(settings(text)?, ["Setting task=train", "Setting device_type=gpu", "Setting max_bin=255"]);
+        // Few lines, a shell's assignments, and what is TOML.
+        for other in ["a = b\nc = d\n", "a=b\nc=d\ne=f\n", "a = 1\nb = true\nc = \"d\"\n", "a = b\nc = d\nrun it\n"] {
+            assert_ne!(Format::of(other), Format::Ini, "{other}");
+        }
         Ok(())
     }
 
