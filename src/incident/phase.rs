@@ -141,10 +141,11 @@ pub fn phase_of(frames: &[Frame], knowledge: &Knowledge) -> Option<Phase> {
 /// precedence over backward, and backward over forward, in any order, because recomputation runs forward frames beneath backward ones; but
 /// an optimizer's step above them only runs the closure it was given.
 fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<FoundPhase> {
-    let rows: Vec<_> = frames
-        .iter()
-        .filter_map(|frame| Some((frame, knowledge.phases.frame(&frame.file, &frame.function, &frame.code)?)))
-        .collect();
+    let row = |frame: &Frame| knowledge.phases.frame(&frame.file, &frame.function, &frame.code);
+    let mut rows: Vec<_> = frames.iter().filter_map(|frame| Some((frame, row(frame)?))).collect();
+    // A traceback that was cut off ends with the call of what came next.
+    let cut = frames.last().filter(|last| row(last).is_none());
+    rows.extend(cut.and_then(|last| Some((last, knowledge.phases.called(&last.code)?))));
     let remote = frames.iter().find_map(|frame| {
         let mark = (frame.file == Frame::REMOTE).then(|| knowledge.phases.method(&frame.function))??;
         Some((frame, mark))

@@ -136,6 +136,11 @@ impl Phases {
         self.frames.find(file, function, code)
     }
 
+    /// The row for a function that `code` calls, whatever its file.
+    pub fn called(&self, code: &str) -> Option<&FrameRow> {
+        self.frames.called(code)
+    }
+
     /// The words that tell a phase.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         self.lines.iter().map(|words| words.text.as_str())

@@ -408,6 +408,24 @@ fn stacks_tell_their_phase() -> Result<(), KnowledgeError> {
     Ok(())
 }
 
+#[test]
+fn a_traceback_that_was_cut_off_ends_with_a_call() -> Result<(), KnowledgeError> {
+    let phases = Knowledge::shipped()?.phases;
+    for (code, expected) in [
+        ("train_state, sharding = init_train_state(config, rng)", Some(Setup)),
+        ("shared.model, shared.tokenizer = load_model", Some(ModelLoad)),
+        ("self.net = torch.nn.DataParallel(self.build_model(args))", Some(ModelLoad)),
+        // A variable, another function, and one whose file says what it does.
+        ("load_model = args.path", None),
+        ("x = reload_model_names(y)", None),
+        ("return self.forward(x)", Some(Forward)),
+        ("", None),
+    ] {
+        assert_eq!(phases.called(code).map(|row| row.phase), expected, "{code}");
+    }
+    Ok(())
+}
+
 /// A row that never decides is a mistake, because another row is at least as specific for every frame that it fits. So are two equally
 /// specific rows with different phases: the order of the files would decide between them.
 #[test]

@@ -135,6 +135,20 @@ impl Frames {
             .map(|(_, row)| row)
     }
 
+    /// The row for a call in `code` to a function that means the same in any file: what ran beneath the last frame of a traceback that was
+    /// cut off, `state, sharding = init_train_state(config)`.
+    pub fn called(&self, code: &str) -> Option<&FrameRow> {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let names = code.split(|c: char| !is_part(c)).filter(|name| !name.is_empty());
+        let end = |name: &str| name.as_ptr() as usize - code.as_ptr() as usize + name.len();
+        // The bracket may have been cut off, too.
+        let mut called = names.filter(|name| code[end(name)..].starts_with('(') || end(name) == code.len());
+        called.find_map(|name| {
+            let row = self.find("", name, "")?;
+            (row.file.is_empty() && row.functions.iter().any(|known| known == name)).then_some(row)
+        })
+    }
+
     fn candidates(&self, names: &[Option<&str>], file: &str) -> impl Iterator<Item = &FrameRow> {
         let Index { by_function, by_file, by_code } = &self.index;
         let of_names = names.iter().flatten().filter_map(|name| by_function.get(*name));

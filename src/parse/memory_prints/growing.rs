@@ -17,8 +17,23 @@ pub struct Growing;
 /// The endings of an amount of memory.
 const UNITS: [&str; 5] = [" MB", " GB", " MiB", " GiB", " kB"];
 /// The names that programs give it.
-const NAMES: [&str; 9] =
-    ["mem=", "mem: ", "memory=", "memory: ", "allocated=", "reserved=", "vram=", "VRAM=", "VRAM: "];
+const NAMES: [&str; 15] = [
+    "mem=",
+    "mem: ",
+    "mem ",
+    "memory=",
+    "memory: ",
+    "allocated=",
+    "reserved=",
+    "vram=",
+    "vram ",
+    "VRAM=",
+    "VRAM: ",
+    "VRAM ",
+    "rss=",
+    "rss ",
+    "RSS ",
+];
 /// The endings of metrics' names that give the unit of their value.
 const METRICS: [&str; 6] = ["_gb", "_GB", "_gib", "_GiB", "_mb", "_MB"];
 /// Of which a metric's name has one if it counts memory.
@@ -123,6 +138,11 @@ const EXAMPLES: &[Example] = &[
                train:   3%|▎         | 166/5000 [00:08<04:16, 18.87it/s, mem=68.5G]\n\
                train:   3%|▎         | 168/5000 [00:08<04:16, 18.87it/s, mem=69.1G]",
         states: &[("other", "69.1G")],
+    },
+    Example {
+        version: "a script, the unit at the number",
+        text: "iter 500 mem 9.8GiB\niter 1000 mem 15.6GiB\niter 1500 mem 21.3GiB\niter 2000 mem 27.1GiB\niter 2500 mem 32.9GiB",
+        states: &[("series", "iter mem"), ("other", "32.9GiB")],
     },
     Example {
         version: "metrics of a logger",
