@@ -301,7 +301,7 @@ impl Builder {
             bars: Bars::new(self.bars),
             nested_bar: self.nested_bar,
             methods: self.methods,
-            announcements: self.announcements.finish(),
+            announcements: self.announcements,
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Lines in which a program of any sort announces what it does next: a verb at the beginning, and what it does it to.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use nom::Offset;
 use serde::Deserialize;
 
 use super::Mark;
@@ -46,10 +47,13 @@ struct Announcement {
 #[derive(Default)]
 pub(super) struct Announcements {
     of_verb: BTreeMap<String, Vec<Announcement>>,
-    tails: Vec<String>,
-    /// The verbs of each tail.
-    verbs: HashMap<String, Vec<String>>,
+    /// The verbs without their first letters.
+    tails: BTreeSet<String>,
 }
+
+/// This many bytes of a line are read, and a verb is looked for among so many words: what is announced stands at the beginning.
+const READ: usize = 400;
+const FIRST: usize = 24;
 
 /// This many words may stand between a verb and its object: `Loading the 4bit quantised base model`.
 const BETWEEN: usize = 4;
@@ -58,7 +62,7 @@ const BETWEEN: usize = 4;
 const BEHIND: [&str; 12] = ["with", "for", "from", "to", "in", "into", "on", "at", "of", "using", "by", "via"];
 
 /// Words that may precede the verb in the announcement itself.
-const OPENING: [&str; 8] = ["start", "starting", "started", "begin", "beginning", "now", "currently", "rank"];
+const OPENING: [&str; 7] = ["start", "starting", "started", "begin", "beginning", "now", "currently"];
 
 impl Announcements {
     pub fn add(&mut self, row: AnnouncementRow, mark: Mark) -> Result<(), String> {
@@ -70,6 +74,7 @@ impl Announcements {
                     mark.site
                 ));
             }
+            self.tails.insert(verb[1..].to_owned());
             let known = self.of_verb.entry(verb).or_default();
             let objects = row.object.iter().map(|object| words(object).map(|(_, word)| word).collect());
             let none = row.object.is_empty().then(Vec::new);
@@ -82,18 +87,6 @@ impl Announcements {
         Ok(())
     }
 
-    /// Those that were added, ready to be searched for.
-    pub fn finish(mut self) -> Announcements {
-        for verb in self.of_verb.keys() {
-            let tail = &verb[1..];
-            if !self.verbs.contains_key(tail) {
-                self.tails.push(tail.to_owned());
-            }
-            self.verbs.entry(tail.to_owned()).or_default().push(verb.clone());
-        }
-        self
-    }
-
     /// What a line contains in which something may be announced.
     pub fn tails(&self) -> impl Iterator<Item = &str> {
         self.tails.iter().map(String::as_str)
@@ -101,8 +94,9 @@ impl Announcements {
 
     /// What `line` announces.
     pub fn read(&self, line: &str) -> Option<&Mark> {
+        let line = &line[..line.floor_char_boundary(READ)];
         let words: Vec<(usize, String)> = words(line).collect();
-        let verb = (0..words.len()).take_while(|at| *at < 24).find_map(|at| {
+        let verb = (0..words.len().min(FIRST)).find_map(|at| {
             let two = words.get(at + 1).map(|(_, next)| format!("{} {next}", words[at].1));
             let known = two.and_then(|two| Some((2, self.of_verb.get(&two)?)));
             let (length, known) = known.or_else(|| Some((1, self.of_verb.get(&words[at].1)?)))?;
@@ -147,7 +141,7 @@ fn is_joined(line: &str, at: usize) -> bool {
 /// The words of `text` in small letters, with where they begin.
 fn words(text: &str) -> impl Iterator<Item = (usize, String)> {
     let parts = text.split(|c: char| !c.is_alphanumeric());
-    let parts = parts.map(move |part| (part.as_ptr() as usize - text.as_ptr() as usize, part));
+    let parts = parts.map(move |part| (text.offset(part), part));
     parts.filter(|(_, part)| !part.is_empty()).map(|(at, part)| (at, part.to_lowercase()))
 }
 

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use nom::Offset;
 use serde::Deserialize;
 
 use crate::model::Phase;
@@ -140,7 +141,7 @@ impl Frames {
     pub fn called(&self, code: &str) -> Option<&FrameRow> {
         let is_part = |c: char| c.is_alphanumeric() || c == '_';
         let names = code.split(|c: char| !is_part(c)).filter(|name| !name.is_empty());
-        let end = |name: &str| name.as_ptr() as usize - code.as_ptr() as usize + name.len();
+        let end = |name: &str| code.offset(name) + name.len();
         // The bracket may have been cut off, too.
         let mut called = names.filter(|name| code[end(name)..].starts_with('(') || end(name) == code.len());
         called.find_map(|name| {
