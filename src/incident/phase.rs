@@ -141,10 +141,13 @@ pub fn phase_of(frames: &[Frame], knowledge: &Knowledge) -> Option<Phase> {
 /// precedence over backward, and backward over forward, in any order, because recomputation runs forward frames beneath backward ones; but
 /// an optimizer's step above them only runs the closure it was given.
 fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<FoundPhase> {
-    let row = |frame: &Frame| knowledge.phases.frame(&frame.file, &frame.function, &frame.code);
-    let mut rows: Vec<_> = frames.iter().filter_map(|frame| Some((frame, row(frame)?))).collect();
+    let mut rows: Vec<_> = frames
+        .iter()
+        .filter_map(|frame| Some((frame, knowledge.phases.frame(&frame.file, &frame.function, &frame.code)?)))
+        .collect();
     // A traceback that was cut off ends with the call of what came next.
-    let cut = frames.last().filter(|last| row(last).is_none());
+    let is_known = |last: &Frame| rows.last().is_some_and(|(frame, _)| std::ptr::eq(*frame, last));
+    let cut = frames.last().filter(|last| !is_known(last));
     rows.extend(cut.and_then(|last| Some((last, knowledge.phases.called(&last.code)?))));
     let remote = frames.iter().find_map(|frame| {
         let mark = (frame.file == Frame::REMOTE).then(|| knowledge.phases.method(&frame.function))??;

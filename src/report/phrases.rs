@@ -32,15 +32,12 @@ pub(super) fn headline(incident: &Incident, language: Language) -> String {
 /// How `other` stands to the first incident of `report`: whether the job went on after it, and else which came first.
 pub(super) fn standing(other: &Incident, report: &Report, language: Language) -> &'static str {
     let labels = wording::labels(language);
-    let place = |incident: &Incident| incident.evidence.first().map(|cite| cite.location.clone());
-    let is_first = || {
-        let (own, root) = place(other).zip(report.subject().and_then(place))?;
-        Some(own.is_before(&root))
-    };
-    match () {
-        () if other.recovered => labels.went_on,
-        () if is_first().unwrap_or_default() => labels.preceded,
-        () => labels.followed,
+    let root = report.subject().and_then(|root| root.evidence.first());
+    let is_first = other.evidence.first().zip(root).is_some_and(|(own, root)| own.location.is_before(&root.location));
+    match is_first {
+        _ if other.recovered => labels.went_on,
+        true => labels.preceded,
+        false => labels.followed,
     }
 }
 

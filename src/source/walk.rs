@@ -2,7 +2,7 @@ use std::path::Path;
 
 use walkdir::WalkDir;
 
-use super::SourceError;
+use super::{STDIN, SourceError};
 
 /// Folders that contain no logs of jobs.
 const PASSED_OVER: &[&str] = &["__pycache__", "node_modules"];
@@ -28,7 +28,7 @@ pub fn leads_to(below: &str) -> bool {
 pub fn walk(paths: &[String]) -> (Vec<String>, Vec<SourceError>) {
     let (mut files, mut errors) = (Vec::new(), Vec::new());
     for path in paths {
-        if path == "-" || !Path::new(path).is_dir() {
+        if path == STDIN || !Path::new(path).is_dir() {
             files.push(path.clone());
             continue;
         }

@@ -321,7 +321,7 @@ impl<'g> Extractor<'g> {
             Some(Mark { ends: bar.is_full(), ..mark.clone() })
         });
         let phases = &self.grammars.phases;
-        let announced = || phases.announced(body).filter(|_| signs.announces).cloned();
+        let announced = || signs.announces.then(|| phases.announced(body))?.cloned();
         let told = of_bar.or_else(|| signs.phase.map(|word| phases.mark(word).clone())).or_else(announced);
         if let Some(mark) = told {
             let Mark { phase, site, ends, confidence } = mark;

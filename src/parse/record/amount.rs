@@ -42,10 +42,8 @@ pub(in crate::parse) fn size(input: &str) -> IResult<&str, Size<'_>> {
 
 /// [`size`] for a given meaning of `GB`.
 pub(in crate::parse) fn sized(input: &str, giga: Giga) -> IResult<&str, Size<'_>> {
-    let (rest, (text, (amount, unit))) = consumed((number, preceded(multispace0, unit))).parse(input)?;
-    if is_card(text) {
-        return Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::Not)));
-    }
+    let amount = consumed((number, preceded(multispace0, unit)));
+    let (rest, (text, (amount, unit))) = verify(amount, |(text, _)| !is_card(text)).parse(input)?;
     let decimal_unit = || {
         let units = [("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1000), ("kB", 1000)];
         units.into_iter().find(|(name, _)| text.ends_with(name)).map(|(_, bytes)| Bytes(bytes))
