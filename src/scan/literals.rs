@@ -7,13 +7,13 @@
 pub struct Literals {
     all: Vec<Box<[u8]>>,
     /// A bitmap over the hash of four bytes: whether a literal may end with them.
-    ends: Box<[u64]>,
+    ends: Box<[u64; 1 << (ENDS_BITS - 6)]>,
     /// Literals of at least eight bytes by their last eight, of at least four by their last four, and shorter ones by their last one.
     long: Table,
     middle: Table,
     short: Vec<Vec<Short>>,
-    /// The bytes with which a short literal ends.
-    short_ends: [bool; 256],
+    /// A bitmap over two bytes: whether a short literal may end with them.
+    short_ends: Box<[u64; 1 << 10]>,
 }
 
 /// A literal of fewer than four bytes, compared as one number.
@@ -47,9 +47,11 @@ struct Table {
 impl Table {
     fn new(mut tails: Vec<(u64, u32)>, all: &[Box<[u8]>]) -> Table {
         let count = (2 * tails.len()).next_power_of_two().max(64);
-        tails.sort_by_key(|(tail, index)| (bucket(*tail, count), std::cmp::Reverse(all[*index as usize].len())));
-        let begins = (0..=count).map(|own| tails.partition_point(|(tail, _)| bucket(*tail, count) < own) as u32);
-        Table { buckets: begins.collect(), tails }
+        tails.sort_by_cached_key(|(tail, index)| (bucket(*tail, count), std::cmp::Reverse(all[*index as usize].len())));
+        let mut buckets = vec![0; count + 1];
+        tails.iter().for_each(|(tail, _)| buckets[bucket(*tail, count) + 1] += 1);
+        (1..=count).for_each(|own| buckets[own] += buckets[own - 1]);
+        Table { buckets, tails }
     }
 
     /// The literals that end with `tail`.
@@ -69,20 +71,24 @@ impl Literals {
     /// A search for `literals`, none of which may be empty.
     pub fn new<L: AsRef<[u8]>>(literals: impl IntoIterator<Item = L>) -> Literals {
         let all: Vec<Box<[u8]>> = literals.into_iter().map(|literal| Box::from(literal.as_ref())).collect();
-        let mut ends = vec![0; (1 << ENDS_BITS) / 64].into_boxed_slice();
-        let (mut long, mut middle, mut short, mut short_ends) =
-            (Vec::with_capacity(all.len()), Vec::new(), vec![Vec::new(); 256], [false; 256]);
+        let (mut ends, mut short_ends) = (Box::new([0; _]), Box::new([0; _]));
+        let (mut long, mut middle, mut short) = (Vec::with_capacity(all.len()), Vec::new(), vec![Vec::new(); 256]);
         for (literal, index) in all.iter().zip(0..) {
             if let Some(gram) = literal.last_chunk::<GRAM>() {
                 let gram = u32::from_be_bytes(*gram);
-                ends[bit(gram) / 64] |= 1 << (bit(gram) % 64);
+                set(&mut ends[..], bit(gram));
                 match literal.last_chunk::<8>() {
                     Some(tail) => long.push((u64::from_be_bytes(*tail), index)),
                     None => middle.push((u64::from(gram), index)),
                 }
             } else if let Some(end) = literal.last() {
                 short[usize::from(*end)].push(Short::new(literal, index));
-                short_ends[usize::from(*end)] = true;
+                match literal.last_chunk::<2>() {
+                    Some(two) => set(&mut short_ends[..], usize::from(u16::from_be_bytes(*two))),
+                    None => (0..=u8::MAX).for_each(|before| {
+                        set(&mut short_ends[..], usize::from(u16::from_be_bytes([before, *end])));
+                    }),
+                }
             }
         }
         let longest_first = |own: &mut Vec<Short>| own.sort_by_key(|short| std::cmp::Reverse(short.length));
@@ -97,11 +103,10 @@ impl Literals {
         let mut tail = 0u64;
         for (at, byte) in line.bytes().enumerate() {
             tail = tail << 8 | u64::from(byte);
-            let bit = bit(tail as u32);
-            if self.ends[bit / 64] >> (bit % 64) & 1 == 1 {
+            if is_set(&self.ends[..], bit(tail as u32)) {
                 self.ended(line, tail, at + 1, &mut found);
             }
-            if self.short_ends[usize::from(byte)] {
+            if is_set(&self.short_ends[..], usize::from(tail as u16)) {
                 let short = self.short[usize::from(byte)].iter().filter(|short| short.ends(tail));
                 short.for_each(|short| found(short.index as usize, at + 1));
             }
@@ -126,6 +131,14 @@ impl Literals {
 /// The bucket for these bytes among `count`, a power of two: Fibonacci hashing, of which the high bits are well mixed.
 fn bucket(tail: u64, count: usize) -> usize {
     (tail.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (count - 1)
+}
+
+fn set(bits: &mut [u64], bit: usize) {
+    bits[bit / 64] |= 1 << (bit % 64);
+}
+
+fn is_set(bits: &[u64], bit: usize) -> bool {
+    bits[bit / 64] >> (bit % 64) & 1 == 1
 }
 
 fn bit(gram: u32) -> usize {

@@ -53,18 +53,26 @@ fn is_beside_digit(raw: &[u8], hole: Range<usize>) -> bool {
 }
 
 /// Where, from `at` on, the next sequence begins that [`removed`] removes; the end of `raw` if there is none.
-fn next_removed(raw: &[u8], mut at: usize) -> usize {
-    let begins = |at: &usize| is_suspicious(raw[*at]) && removed(&raw[*at..]) > 0;
+fn next_removed(raw: &[u8], at: usize) -> usize {
+    next_byte(raw, at, is_suspicious, |at| removed(&raw[at..]) > 0).unwrap_or(raw.len())
+}
+
+/// The next place from `at` on at which `is` holds, only asked where `may` holds for the byte.
+fn next_byte(raw: &[u8], at: usize, may: impl Fn(u8) -> bool + Copy, is: impl Fn(usize) -> bool) -> Option<usize> {
     // Chunks of this size are checked with SIMD instructions.
-    while let Some(bytes) = raw.get(at..).and_then(|rest| rest.first_chunk::<32>()) {
-        if bytes.iter().fold(false, |any, byte| any | is_suspicious(*byte))
-            && let Some(found) = (at..at + bytes.len()).find(begins)
+    let (chunks, rest) = raw.get(at..)?.as_chunks::<32>();
+    let within = |bytes: &[u8], start: usize| {
+        let mut places = (start..).zip(bytes).filter(|(_, byte)| may(**byte));
+        places.find_map(|(place, _)| is(place).then_some(place))
+    };
+    for (chunk, start) in chunks.iter().zip((at..).step_by(32)) {
+        if chunk.iter().fold(0, |any, byte| any | u8::from(may(*byte))) != 0
+            && let Some(found) = within(chunk, start)
         {
-            return found;
+            return Some(found);
         }
-        at += bytes.len();
     }
-    (at..raw.len()).find(begins).unwrap_or(raw.len())
+    within(rest, raw.len() - rest.len())
 }
 
 fn push_lossy(raw: &[u8], mut at: usize, text: &mut String, runs: &mut Vec<(usize, usize)>) {
@@ -124,8 +132,9 @@ const PAGE_FORMS: &[(&str, &str)] = &[
 
 /// Where the next form begins from `start` on, the form, and its plain form.
 fn next_page_form(words: &str, start: usize) -> Option<(usize, &'static str, &'static str)> {
-    let mut bytes = words.bytes().enumerate().skip(start).filter(|(_, byte)| may_begin_page_form(*byte));
-    bytes.find_map(|(place, _)| words.get(place..).and_then(page_form).map(|(form, plain)| (place, form, plain)))
+    let form = |place: usize| words.get(place..).and_then(page_form);
+    let place = next_byte(words.as_bytes(), start, may_begin_page_form, |place| form(place).is_some())?;
+    form(place).map(|(form, plain)| (place, form, plain))
 }
 
 /// The form at the beginning of `words`.

@@ -162,9 +162,11 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
         // `10月 19 22:21:15` of a Chinese or Japanese journal.
         Some(b'0'..=b'9') if is_month_number(text.as_bytes()) => syslog_time(text),
         Some(b'0'..=b'9') => alt((cri, klog, logcat, plain_time, mpi_task, slurm_task, redis, address)).parse(text),
-        Some(b'A'..=b'Z') => alt((level, klog, explorer, syslog_time, bare_rank, ascend_module)).parse(text),
+        Some(b'A'..=b'Z') if may_end_label(text.as_bytes()) => {
+            alt((level, klog, explorer, syslog_time, bare_rank, ascend_module)).parse(text)
+        }
         Some(b':') => rocclr(text),
-        Some(b'a'..=b'z') => {
+        Some(b'a'..=b'z') if may_end_label(text.as_bytes()) => {
             let process = alt((slurm_daemon, nccl, daemon, compose, host_label, torchrun_label, bare_rank));
             alt((dmesg_level, kernel_program, process, syslog_time)).parse(text)
         }
@@ -176,6 +178,18 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
         // The sides of boxes, and the bars that mark a quotation.
         Some(0xe2) => one_of("│┃║▎▏▌┆┊╎").map(|_| Facts::default()).parse(text),
         _ => Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::NoneOf))),
+    }
+}
+
+/// Whether what follows the first word of `text` may be the rest of a prefix: a colon or bracket, or after blanks a number or a bar. It rules
+/// out nearly every line that begins with a letter.
+fn may_end_label(text: &[u8]) -> bool {
+    let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"-_./".contains(byte);
+    let word = text.iter().position(|byte| !is_of_word(byte)).unwrap_or(text.len());
+    match text.get(word) {
+        Some(b':' | b'[' | b'(' | b'=') => true,
+        Some(b' ' | b'\t') => matches!(text[word..].trim_ascii_start().first(), Some(b'|' | b':' | b'0'..=b'9')),
+        _ => false,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Prefixes of the kernel, syslog, daemons and multi-node runners.
 
 use nom::branch::alt;
-use nom::bytes::complete::{tag, take_till, take_until, take_while_m_n, take_while1};
-use nom::character::complete::{char, one_of, space0, space1, u32 as integer};
+use nom::bytes::complete::{tag, take_till, take_till1, take_until, take_while_m_n, take_while1};
+use nom::character::complete::{char, digit1, one_of, space0, space1, u32 as integer};
 use nom::combinator::{opt, peek, recognize, verify};
 use nom::sequence::{delimited, pair, terminated};
 use nom::{IResult, Parser};
@@ -28,6 +28,9 @@ pub(super) fn kernel_stamp(text: &str) -> IResult<&str, Facts<'_>> {
 pub(super) fn logcat(text: &str) -> IResult<&str, Facts<'_>> {
     let word = || take_while1(|c: char| !c.is_whitespace() && c != '/');
     let level = || one_of("VDIWEFA");
+    // Most lines with a time are not Android's; this check avoids parsing it twice.
+    let stamp = || take_till1(char::is_whitespace);
+    peek((stamp(), space1, stamp(), space1, digit1)).parse(text)?;
     let (rest, (time, _, pid)) = (alt((clock::iso, clock::month_day)), space1, integer).parse(text)?;
     let thread = || (char('-'), integer);
     let threadtime = (space1, integer, char(' '), level(), char(' '), take_until(": "), tag(": ")).map(|_| ());

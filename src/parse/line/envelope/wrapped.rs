@@ -1,6 +1,7 @@
 //! JSON lines that wrap other programs' lines, and text in which a whole traceback stands with escaped line ends.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use memchr::{memchr, memchr2, memmem};
 
@@ -27,6 +28,8 @@ const FAILURE: &[&[u8]] = &[
 ];
 /// Stands before the first call of a Python traceback.
 const TRACEBACK: &[u8] = b"(most recent call last):";
+/// Built once, because every line is searched.
+static TRACEBACKS: LazyLock<memmem::Finder<'_>> = LazyLock::new(|| memmem::Finder::new(TRACEBACK));
 
 /// What a line of JSON says about its writer beside the message.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -91,7 +94,7 @@ pub fn has_escaped_traceback(raw: &[u8]) -> bool {
     if raw.trim_ascii_start().starts_with(b"{\"") {
         return false;
     }
-    let Some(at) = memmem::find(raw, TRACEBACK) else { return false };
+    let Some(at) = TRACEBACKS.find(raw) else { return false };
     let behind = &raw[at + TRACEBACK.len()..];
     let slashes = behind.iter().take_while(|byte| **byte == b'\\').count();
     slashes > 0 && behind.get(slashes) == Some(&b'n')
