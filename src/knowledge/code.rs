@@ -16,6 +16,8 @@ pub struct CodeWords {
     pub declares_option: Vec<String>,
     /// Parts of names of what evaluates.
     pub evaluates: Vec<String>,
+    /// Ends of names of classes whose attributes are the program's settings.
+    pub holds_settings: Vec<String>,
     /// Calls of which more is known than their arguments' names.
     pub call: Vec<CodeCall>,
     /// Code and the settings in it.
@@ -65,6 +67,12 @@ impl CodeWords {
     /// Whether a function declares options of the program.
     pub fn declares_option(&self, function: &str) -> bool {
         is_among(&self.declares_option, function)
+    }
+
+    /// Whether a class called `name` holds settings: `TrainConfig`.
+    pub fn is_of_settings(&self, name: &str) -> bool {
+        let small = name.to_ascii_lowercase();
+        self.holds_settings.iter().any(|end| small.ends_with(end.as_str()))
     }
 
     /// Whether `name` is that of something that evaluates: `val_loader`.

@@ -1,6 +1,6 @@
 //! The values of expressions that need no run: literals, names and options that are given one once, and arithmetic on numbers.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -21,6 +21,10 @@ pub(super) struct Definitions<'t> {
     options: HashMap<String, Vec<Syntax<'t>>>,
     /// How often each name stands in the code.
     uses: HashMap<&'t str, usize>,
+    /// What calls give: the function or class, the argument, its value.
+    given: HashMap<(&'t str, &'t str), Vec<Syntax<'t>>>,
+    /// Functions and classes of the code that have defaults.
+    owners: HashSet<&'t str>,
 }
 
 /// What an expression is worth.
@@ -44,7 +48,14 @@ impl Worth {
 
 impl<'t> Definitions<'t> {
     pub fn new(text: &'t str) -> Definitions<'t> {
-        Definitions { text, names: HashMap::new(), options: HashMap::new(), uses: HashMap::new() }
+        Definitions {
+            text,
+            names: HashMap::new(),
+            options: HashMap::new(),
+            uses: HashMap::new(),
+            given: HashMap::new(),
+            owners: HashSet::new(),
+        }
     }
 
     pub fn words(&self, node: Syntax<'_>) -> &'t str {
@@ -53,6 +64,28 @@ impl<'t> Definitions<'t> {
 
     pub fn define(&mut self, name: &'t str, value: Syntax<'t>) {
         self.names.entry(name).or_default().push(value);
+    }
+
+    /// Notes what a call of `function` gives its `argument`.
+    pub fn give(&mut self, function: &'t str, argument: &'t str, value: Syntax<'t>) {
+        self.given.entry((function, argument)).or_default().push(value);
+    }
+
+    /// Defines `name` by the default that `owner` has for it, or by what its calls give instead. It takes all calls to be noted already.
+    pub fn define_default(&mut self, owner: &'t str, name: &'t str, default: Syntax<'t>) {
+        self.owners.insert(owner);
+        let given = self.given.get(&(owner, name)).cloned().unwrap_or_else(|| vec![default]);
+        self.names.entry(name).or_default().extend(given);
+    }
+
+    /// Whether a call of `function` gives its `argument`.
+    pub fn is_given(&self, function: &str, argument: &str) -> bool {
+        self.given.contains_key(&(function, argument))
+    }
+
+    /// Whether `name` is a function or class of the code that has defaults.
+    pub fn has_defaults(&self, name: &str) -> bool {
+        self.owners.contains(name)
     }
 
     pub fn define_option(&mut self, flag: &str, default: Syntax<'t>) {

@@ -138,7 +138,7 @@ fn in_order(root: Syntax<'_>) -> Vec<Syntax<'_>> {
 }
 
 fn define<'t>(text: &'t str, nodes: &[Syntax<'t>]) -> Definitions<'t> {
-    let mut definitions = Definitions::new(text);
+    let (mut definitions, mut defaults) = (Definitions::new(text), Vec::new());
     for node in nodes {
         match node.kind() {
             "identifier" => definitions.count(definitions.words(*node)),
@@ -146,7 +146,11 @@ fn define<'t>(text: &'t str, nodes: &[Syntax<'t>]) -> Definitions<'t> {
                 if let Some((left, right)) = parts(*node, "left", "right")
                     && left.kind() == "identifier"
                 {
-                    definitions.define(definitions.words(left), right);
+                    let name = definitions.words(left);
+                    match class_around(*node) {
+                        Some(class) => defaults.push((class_name(&definitions, class), name, right)),
+                        None => definitions.define(name, right),
+                    }
                 }
             }
             // What is changed step by step has no one value.
@@ -159,7 +163,7 @@ fn define<'t>(text: &'t str, nodes: &[Syntax<'t>]) -> Definitions<'t> {
             }
             "default_parameter" | "typed_default_parameter" => {
                 if let Some((name, value)) = parts(*node, "name", "value") {
-                    definitions.define(definitions.words(name), value);
+                    defaults.push((owner(&definitions, *node), definitions.words(name), value));
                 }
             }
             "call" => {
@@ -170,11 +174,43 @@ fn define<'t>(text: &'t str, nodes: &[Syntax<'t>]) -> Definitions<'t> {
                 {
                     definitions.define_option(&flag, default);
                 }
+                for (argument, value) in arguments(*node) {
+                    definitions.give(function, definitions.words(argument), value);
+                }
             }
             _ => {}
         }
     }
+    for (owner, name, value) in defaults {
+        definitions.define_default(owner, name, value);
+    }
     definitions
+}
+
+/// The arguments of a call that have names.
+fn arguments(call: Syntax<'_>) -> Vec<(Syntax<'_>, Syntax<'_>)> {
+    let Some(arguments) = call.child_by_field_name("arguments") else { return Vec::new() };
+    let mut cursor = arguments.walk();
+    let named = arguments.named_children(&mut cursor).filter(|argument| argument.kind() == "keyword_argument");
+    named.filter_map(|argument| parts(argument, "name", "value")).collect()
+}
+
+/// The class of which `assignment` sets an attribute.
+fn class_around(assignment: Syntax<'_>) -> Option<Syntax<'_>> {
+    let class = assignment.parent()?.parent()?.parent()?;
+    (class.kind() == "class_definition").then_some(class)
+}
+
+fn class_name<'t>(definitions: &Definitions<'t>, class: Syntax<'t>) -> &'t str {
+    class.child_by_field_name("name").map_or("", |name| definitions.words(name))
+}
+
+/// What is called to set `parameter`: its function, or the class that it makes.
+fn owner<'t>(definitions: &Definitions<'t>, parameter: Syntax<'t>) -> &'t str {
+    let function = parameter.parent().and_then(|parameters| parameters.parent());
+    let name = function.map_or("", |function| class_name(definitions, function));
+    let class = function.and_then(|function| function.parent()?.parent()).filter(|_| name == "__init__");
+    class.map_or(name, |class| class_name(definitions, class))
 }
 
 /// `add_argument("-b", "--batch-size", default=16)`: the last of its names, and its default.
@@ -218,12 +254,20 @@ impl<'t> CodeReader<'t> {
             return;
         }
         let row = CodeWords::shipped().call(&name);
-        for (option, value) in row.into_iter().flat_map(|row| &row.sets) {
+        let is_sure = !is_conditional(call);
+        for (option, value) in row.into_iter().filter(|_| is_sure).flat_map(|row| &row.sets) {
             let value = Value::of_word(value);
             self.found.push(FoundSetting::new(&format!("{name}:{option}"), value, EntryKind::Flag, call.byte_range()));
         }
         let takes_options = row.is_some_and(|row| row.framework.is_some());
-        let prefix = if takes_options { format!("{last_name}:") } else { format!("{name}.") };
+        let prefix = match takes_options {
+            true => format!("{last_name}:"),
+            // What makes the program's own settings gives them by their names.
+            false if self.definitions.has_defaults(&name) && CodeWords::shipped().is_of_settings(&name) => {
+                String::new()
+            }
+            false => format!("{name}."),
+        };
         let (mut cursor, mut number, mut last, mut is_open, mut settings) =
             (arguments.walk(), 0, None, true, Vec::new());
         for argument in arguments.named_children(&mut cursor).filter(|argument| argument.kind() != "comment") {
@@ -290,6 +334,9 @@ impl<'t> CodeReader<'t> {
                 let name = self.definitions.words(left);
                 let is_outermost =
                     assignment.parent().and_then(|line| line.parent()).is_some_and(|of| of.kind() == "module");
+                if let Some(class) = class_around(assignment).map(|class| class_name(&self.definitions, class)) {
+                    return self.attribute(class, name, right);
+                }
                 if let Some(node) = self.definitions.value(right, 0) {
                     let is_section = matches!(node.shape, Shape::Map(_));
                     if is_section || is_configuration && is_outermost {
@@ -307,6 +354,16 @@ impl<'t> CodeReader<'t> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// An attribute of a class that holds the program's settings, if no call gives it another value.
+    fn attribute(&mut self, class: &str, name: &str, value: Syntax<'t>) {
+        if CodeWords::shipped().is_of_settings(class)
+            && !self.definitions.is_given(class, name)
+            && let Some(node) = self.definitions.value(value, 0)
+        {
+            self.flatten(name, &node, EntryKind::Setting, false);
         }
     }
 
@@ -364,6 +421,12 @@ fn dotted(definitions: &Definitions<'_>, function: Syntax<'_>) -> Option<String>
     }
     steps.reverse();
     (!steps.is_empty()).then(|| steps.join("."))
+}
+
+/// Whether `call` is only made if something holds.
+fn is_conditional(call: Syntax<'_>) -> bool {
+    let mut around = std::iter::successors(call.parent(), |node| node.parent());
+    around.any(|node| matches!(node.kind(), "if_statement" | "conditional_expression"))
 }
 
 /// The name that the value of `call` is given.

@@ -126,6 +126,32 @@ fn defaults_of_the_programs_own_options_count_unless_they_are_given() -> Outcome
 }
 
 #[test]
+fn attributes_of_a_class_of_settings_are_settings() -> Outcome {
+    let get = |text: &str, key: &str| -> Result<Option<f64>, Box<dyn Error>> {
+        Ok(code(text)?.get(key).and_then(|entry| entry.value.as_number()))
+    };
+    let class = "class TrainConfig:\n    micro_bs: int = 16\n";
+    assert_eq!(get(&format!("{class}cfg = TrainConfig()\n"), "micro_bs")?, Some(16.0));
+    // What a call gives counts instead.
+    assert_eq!(get(&format!("{class}cfg = TrainConfig(micro_bs=4)\n"), "micro_bs")?, Some(4.0));
+    assert_eq!(get("class Encoder:\n    layers: int = 16\n", "layers")?, None);
+    let module = "class Data:\n    def __init__(self, batch_size=8):\n        self.batch_size = batch_size\n    def load(self):\n        return DataLoader(x, batch_size=self.batch_size)\n";
+    let document = code(&format!("{module}Data(batch_size=32)\n"))?;
+    assert_eq!(document.get("DataLoader.batch_size").and_then(|entry| entry.value.as_number()), Some(32.0));
+    let edited = document.set_as(EntryKind::Setting, None, "DataLoader.batch_size", &16.0.into())?;
+    assert_eq!(edited, format!("{module}Data(batch_size=16)\n"));
+    Ok(())
+}
+
+#[test]
+fn what_is_only_done_on_a_condition_is_not_set() -> Outcome {
+    let call = "model.gradient_checkpointing_enable()\n";
+    assert_eq!(code(call)?.entries().len(), 1);
+    assert_eq!(code(&format!("if args.ckpt:\n    {call}"))?.entries().len(), 0);
+    Ok(())
+}
+
+#[test]
 fn loaders_for_the_evaluation_do_not_hide_that_of_the_training() -> Outcome {
     let loaders = "train_loader = DataLoader(a, batch_size=8)\nval_loader = DataLoader(b, batch_size=512)\n";
     let batch = |text: &str| -> Result<Option<f64>, Box<dyn Error>> {
