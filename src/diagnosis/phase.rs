@@ -78,6 +78,8 @@ pub fn phase(found: &FoundIncident, signals: &Signals, weights: &Weights) -> Pha
         })
         .collect();
     for (name, phase, written) in votes(found) {
+        // A forward pass of a program that only serves is a request's.
+        let phase = if is_server && phase == Phase::Forward { Phase::Inference } else { phase };
         if let Some(place) = Phase::ALL.iter().position(|known| *known == phase) {
             scores[place] += weights.vote(name, written);
         }

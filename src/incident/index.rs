@@ -1,6 +1,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::root::CONTAINERS;
 use crate::model::{Event, Exit, LineContext, LineNumber, Location, OtherFailureName, What};
 
 /// Those who kill what does not end in time once they have stopped it.
@@ -86,7 +87,9 @@ impl Index {
                     let is_lost = failure.name == OtherFailureName::LostNode && !failure.follows;
                     let is_over =
                         matches!(failure.name, OtherFailureName::TimeLimit | OtherFailureName::Preempted) || is_lost;
-                    if is_cancelled || is_over {
+                    // The kubelet evicts who fills the disk.
+                    let is_evicted = failure.name == OtherFailureName::DiskFull && event.producer == CONTAINERS;
+                    if is_cancelled || is_over || is_evicted {
                         input.scheduler = earlier(input.scheduler, line);
                     }
                 }

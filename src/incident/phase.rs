@@ -122,11 +122,22 @@ pub(super) fn signs(case: &Case, group: &Group, knowledge: &Knowledge) -> Vec<Ph
     let enclosing = others().find(|found| !found.is_operation);
     signs.extend(enclosing.map(|found| surely(found, 0.7).by(Route::OthersEnclosing)));
     // A line that ended a phase tells only what the job was no longer doing.
-    signs.extend(last_mark(case, group, &events).map(|mark| {
-        let route = if mark.ended { Route::EndedMark } else { Route::Mark };
+    let mark = last_mark(case, group, &events);
+    // The pass that a request runs is no pass of a training step.
+    let encloses = mark.is_some_and(|mark| mark.encloses && !mark.ended)
+        && signs.iter().any(|sign| sign.route == Route::Operation);
+    signs.iter_mut().filter(|sign| encloses && sign.route == Route::Operation).for_each(|sign| {
+        sign.route = Route::Beside;
+    });
+    signs.extend(mark.map(|mark| {
+        let route = match mark.ended {
+            true => Route::EndedMark,
+            false if encloses => Route::Enclosing,
+            false => Route::Mark,
+        };
         of_mark(mark).by(route)
     }));
-    let operation = others().find(|found| found.is_operation);
+    let operation = others().find(|found| found.is_operation && !encloses);
     signs.extend(operation.map(|found| surely(found, 0.5).by(Route::OthersOperation)));
     signs.sort_by_key(|sign| sign.route);
     signs
@@ -289,7 +300,12 @@ fn of_remote(events: &[&Event], knowledge: &Knowledge) -> Option<FoundPhase> {
 /// The last mark of a phase before the failure: the process's own, else any process's; for a kernel's message, which stands in another log,
 /// the last mark of the job's log.
 fn last_mark<'a>(case: &'a Case, group: &Group, events: &[&'a Event]) -> Option<&'a PhaseMark> {
-    let own = events.iter().find_map(|event| event.context.own.as_ref().or(event.context.any.as_ref()));
+    // Where its own mark says only what is over, another process may have said since what came next.
+    let of = |event: &&'a Event| {
+        let (own, any) = (event.context.own.as_ref(), event.context.any.as_ref());
+        own.filter(|own| !own.ended).or(any.filter(|any| !any.ended)).or(own).or(any)
+    };
+    let own = events.iter().find_map(of);
     let at_the_end = case.endings.iter().rev().find_map(|(_, ending)| ending.any.as_ref());
     let is_over =
         |event: &Event, mark: &PhaseMark| event.at.location.is_before(&mark.at.location) && case.went_on(event);

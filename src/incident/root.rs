@@ -166,7 +166,7 @@ fn refused_last(case: &Case) -> Option<Group> {
 }
 
 /// The producer of what orchestrators list of containers.
-const CONTAINERS: &str = "container";
+pub(super) const CONTAINERS: &str = "container";
 
 /// Processes that were killed or vanished, with nothing that says by whom or why.
 fn unexplained_kill(case: &Case) -> Option<Group> {

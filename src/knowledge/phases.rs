@@ -56,6 +56,9 @@ struct LineRow {
     /// Whether the line says that the phase is over.
     #[serde(default)]
     ends: bool,
+    /// Whether it heads the stack of what failed, so that what runs within it is part of this phase: the forward pass of a request.
+    #[serde(default)]
+    encloses: bool,
     #[serde(default = "likely")]
     confidence: f64,
 }
@@ -101,6 +104,8 @@ pub struct Mark {
     pub site: Arc<str>,
     /// Whether it says that the phase is over.
     pub ends: bool,
+    /// Whether it heads the stack of what failed in this phase.
+    pub encloses: bool,
     /// Its confidence, 0–1.
     pub confidence: f64,
 }
@@ -238,7 +243,7 @@ impl Builder {
             self.frames.add(row).map_err(wrong)?;
         }
         let mark = |phase, site: Arc<str>, ends, confidence: f64| match (0.0..=1.0).contains(&confidence) {
-            true => Ok(Mark { phase, site, ends, confidence }),
+            true => Ok(Mark { phase, site, ends, encloses: false, confidence }),
             false => Err(wrong(format!("confidence {confidence} of {site} is not within 0–1"))),
         };
         for row in rows.line {
@@ -254,6 +259,7 @@ impl Builder {
                     return Err(wrong(format!("the line `{text}` has a row already")));
                 }
                 let mark = mark(row.phase, row.site.clone(), row.ends, row.confidence)?;
+                let mark = Mark { encloses: row.encloses, ..mark };
                 // One word in small letters stands in many a sentence, and a heading may be one, which a path has.
                 if rows.any_case && !is_heading && text.trim().contains(' ') {
                     self.other_cases.extend(cases(&text).map(|text| PhaseWords {

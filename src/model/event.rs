@@ -281,6 +281,9 @@ pub struct PhaseMark {
     pub site: Arc<str>,
     /// Whether it says that the phase is over.
     pub ended: bool,
+    /// Whether it heads the stack of what failed in this phase.
+    #[serde(default)]
+    pub encloses: bool,
     /// How reliably it shows the phase, 0–1.
     pub confidence: f64,
     /// The line.

@@ -102,7 +102,7 @@ fn shared<T: Texts + Clone + PartialEq>(items: &mut Arc<[T]>, see: &mut dyn FnMu
 
 impl Texts for PhaseMark {
     fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
-        let PhaseMark { phase: _, site, ended: _, confidence: _, at } = self;
+        let PhaseMark { phase: _, site, ended: _, encloses: _, confidence: _, at } = self;
         site.texts(see);
         at.texts(see);
     }

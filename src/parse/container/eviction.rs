@@ -15,11 +15,19 @@ use crate::parse::{Record, statement};
 
 pub(super) const RESOURCE: &str = "The node was low on resource: ";
 pub(super) const CONDITION: &str = "The node had condition: ";
+/// Evictions of a pod that filled its part of the disk.
+pub(super) const LOCAL_STORAGE: [&str; 2] = [
+    "Pod ephemeral local storage usage exceeds the total limit of containers ",
+    " exceeded its local ephemeral storage limit ",
+];
 
 /// `The node was low on resource: memory. Threshold quantity: 100Mi, available: 52Mi. Container trainer was using
 /// 712Gi, request is 64Gi, has larger consumption of memory. `
 pub(super) fn event(record: &Record) -> Option<Event> {
     let text = record.text();
+    if LOCAL_STORAGE.iter().any(|words| text.contains(words)) {
+        return Some(statement::failure(record, PRODUCER, text::line(text), OtherFailureName::DiskFull));
+    }
     let words = [RESOURCE, CONDITION].iter().find_map(|head| text::each(text, head).next()).map(text::line)?;
     let (rest, resource) = resource(words).ok()?;
     // The message may be broken before a container.

@@ -96,6 +96,10 @@ mod tests {
     #[test]
     fn a_full_disk_is_no_lack_of_memory() {
         assert_eq!(states("The node was low on resource: ephemeral-storage. "), ["disk_full"]);
+        let pod = "Message:  Pod ephemeral local storage usage exceeds the total limit of containers 50Gi. ";
+        assert_eq!(states(pod), ["disk_full"]);
+        let container = "Container trainer exceeded its local ephemeral storage limit \"20Gi\". ";
+        assert_eq!(states(container), ["disk_full"]);
         assert_eq!(states("Message: Pod The node had condition: [MemoryPressure]. "), ["host_oom_userspace"]);
     }
 

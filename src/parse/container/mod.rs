@@ -43,6 +43,8 @@ impl Grammar for Container {
             "Container killed due to memory usage",
             eviction::RESOURCE,
             eviction::CONDITION,
+            eviction::LOCAL_STORAGE[0],
+            eviction::LOCAL_STORAGE[1],
             "System OOM encountered",
             "Cgroup OOM encountered",
             "TaskOOM event",

@@ -324,8 +324,8 @@ impl<'g> Extractor<'g> {
         let announced = || signs.announces.then(|| phases.announced(body))?.cloned();
         let told = of_bar.or_else(|| signs.phase.map(|word| phases.mark(word).clone())).or_else(announced);
         if let Some(mark) = told {
-            let Mark { phase, site, ends, confidence } = mark;
-            let mark = PhaseMark { phase, site, ended: ends, confidence, at: line.cite(&self.path) };
+            let Mark { phase, site, ends, encloses, confidence } = mark;
+            let mark = PhaseMark { phase, site, ended: ends, encloses, confidence, at: line.cite(&self.path) };
             self.now.seen.insert(mark.phase);
             self.marks.insert(origin, mark.clone());
             self.now.any = Some(mark);

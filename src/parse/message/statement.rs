@@ -49,7 +49,7 @@ pub(super) fn read(row: &Message, file: &MessageFile, record: &Record) -> Option
     }
     if let Some(phase) = row.phase {
         let (site, at) = (file.producer.as_str().into(), event.at.clone());
-        event.context.own = Some(PhaseMark { phase, site, ended: false, confidence: SURELY, at });
+        event.context.own = Some(PhaseMark { phase, site, ended: false, encloses: false, confidence: SURELY, at });
     }
     Some(event)
 }

@@ -286,7 +286,10 @@ impl Reader {
                 if let What::Shortage(shortage) = event.what {
                     // The grammar knows rank and process better, so only the device is taken.
                     let device = shortage.victims.into_iter().next().and_then(|victim| victim.device);
-                    fill_in(&mut stated[*place], event.figures, Victim { device, ..Victim::default() });
+                    // What was taken for a container's figures is none of a node's.
+                    let is_alike = |what: &What| matches!(what, What::Shortage(own) if own.kind == shortage.kind);
+                    let figures = if is_alike(&stated[*place].what) { event.figures } else { Vec::new() };
+                    fill_in(&mut stated[*place], figures, Victim { device, ..Victim::default() });
                 }
                 continue;
             }
