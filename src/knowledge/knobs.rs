@@ -23,6 +23,9 @@ pub(super) struct KnobFile {
     /// Where this was read, with versions.
     #[serde(rename = "source")]
     _source: String,
+    /// What must hold for any of its knobs to work.
+    #[serde(default)]
+    pub constraint: Vec<Constraint>,
     #[serde(default)]
     pub knob: Vec<Knob>,
 }

@@ -85,8 +85,12 @@ pub(super) fn causes(files: &[File<'_>]) -> Outcome<Vec<CauseRule>> {
 pub(super) fn knobs<'f, 'a>(files: &'f [File<'a>]) -> Outcome<Vec<(&'f File<'a>, Vec<Knob>)>> {
     let mut knobs: Vec<(&File<'_>, Vec<Knob>)> = Vec::new();
     for file in of("knobs", files) {
-        let KnobFile { framework, knob, .. } = file.read()?;
-        let of_file: Vec<Knob> = knob.into_iter().map(|knob| Knob { framework: framework.clone(), ..knob }).collect();
+        let KnobFile { framework, constraint, knob, .. } = file.read()?;
+        let completed = |mut knob: Knob| {
+            knob.constraint.extend_from_slice(&constraint);
+            Knob { framework: framework.clone(), ..knob }
+        };
+        let of_file: Vec<Knob> = knob.into_iter().map(completed).collect();
         if file.origin == Origin::Own {
             let is_replaced =
                 |knob: &Knob| of_file.iter().any(|own| (&own.framework, &own.id) == (&knob.framework, &knob.id));

@@ -87,10 +87,12 @@ impl<'k> JobConfig<'k> {
             of_said.flat_map(Knob::names).map(plain_name).collect()
         });
         let is_shared = |knob: &&Knob| knob.names().any(|name| said_names.contains(&plain_name(name)));
+        // A single name may be anybody's: `batch_size`, `activation_checkpointing`. A path of names is not.
+        let is_path = |knob: &&Knob| knob.names().all(|name| name.contains('.'));
         let is_keyed = |framework: &Framework| {
             keyed.get(&framework.name).is_some_and(|keys| match is_denied(framework) {
                 true => keys.iter().filter(|knob| !is_shared(knob)).count() > 1,
-                false => !keys.is_empty(),
+                false => keys.len() > 1 || keys.iter().any(is_path),
             })
         };
         let configures = |framework: &&Framework| {

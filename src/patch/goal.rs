@@ -174,7 +174,16 @@ fn reached(facts: &Facts) -> Option<Bytes> {
         _ => false,
     };
     let whole = facts.number("figures.node_total").filter(|_| is_machine);
-    let held = ["consumers.sum", "figures.memcg_limit"].into_iter().filter_map(|name| facts.number(name)).chain(whole);
+    // What was asked for at once was asked beside all that was held; many times the machine's memory is a mistake.
+    let is_refused = facts.text("kind") == Some("host_alloc_failure");
+    let total = facts.number("figures.node_total");
+    let asked =
+        facts.number("figures.requested").filter(|asked| is_refused && total.is_some_and(|total| *asked < 4.0 * total));
+    let held = ["consumers.sum", "figures.memcg_limit"]
+        .into_iter()
+        .filter_map(|name| facts.number(name))
+        .chain(whole)
+        .chain(asked);
     let held = held.map(|bytes| Bytes(bytes as i64));
     host_used(facts).into_iter().chain(held).max()
 }

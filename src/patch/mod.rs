@@ -421,8 +421,10 @@ impl<'a> Workbench<'a> {
         let edit = |knob: &Knob, spelling: &str, to| {
             edit::edit(self.launch, knob, spelling, self.launch.setting(knob), to, roles)
         };
+        // What is set already has the section that it needs, or is changed where it stands.
+        let section = |to| self.launch.setting(knob).is_none().then(|| section::edits(self.launch, knob, to)).flatten();
         let own = |to| Some(vec![edit(knob, spelling, to)?]);
-        let mut edits = to.and_then(|to| own(to).or_else(|| section::edits(self.launch, knob, to)))?;
+        let mut edits = to.and_then(|to| section(to).or_else(|| own(to)))?;
         for (knob, partner) in partners {
             edits.push(edit(knob, &partner.knob, &partner.to)?);
         }

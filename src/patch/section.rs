@@ -1,4 +1,4 @@
-//! Writes the whole section that a knob needs if none of it exists: a volume and its mount, in each pod of a manifest.
+//! Writes all that a knob needs beside itself if none of it exists: a volume and its mount, in each pod of a manifest; a plugin that reads it.
 
 use crate::config::{Document, Entry, EntryKind, Format, Value};
 use crate::knowledge::{Knob, Section};
@@ -36,7 +36,10 @@ fn of_document(document: &Document, section: &Section, to: &Scalar) -> Vec<Edit>
 fn above<'k>(key: &'k str, name: &str) -> Option<&'k str> {
     let mut places = key.match_indices(name).map(|(at, _)| key.split_at(at));
     places
-        .find(|(above, rest)| (above.is_empty() || above.ends_with('.')) && rest[name.len()..].starts_with('.'))
+        .find(|(above, rest)| {
+            let behind = &rest[name.len()..];
+            (above.is_empty() || above.ends_with('.')) && (behind.is_empty() || behind.starts_with('.'))
+        })
         .map(|(above, _)| above)
 }
 
