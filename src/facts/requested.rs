@@ -35,13 +35,19 @@ pub fn explain_request(facts: &mut Facts, incident: &Incident, models: &Models) 
         return;
     };
     let rounding = if is_exact { Rounding::Exact } else { Rounding::Caching };
-    let matches = size_matches(&Requested::printed(bytes, &figure.text, rounding), &model, &layout(facts));
+    let layout = layout(facts);
+    let matches = size_matches(&Requested::printed(bytes, &figure.text, rounding), &model, &layout);
     let Some(found) = distinct(&matches) else { return };
-    // The size does not tell fp32 from twice as many tokens in 16 bit, so both formulas are shown.
+    // The size does not tell fp32 from twice as many tokens in 16 bit, so both formulas are shown; the job's own number of tokens does.
     let is_as_good = |other: &&SizeMatch| {
         (other.family, other.quantity) == (found.family, found.quantity) && other.chance < DISTINCT * found.chance
     };
-    let formulas: Vec<&str> = matches.iter().filter(is_as_good).take(2).map(|found| &*found.formula).collect();
+    let mut formulas: Vec<&str> = matches.iter().filter(is_as_good).map(|found| &*found.formula).collect();
+    let own = layout.batch.map(|batch| format!("{} tokens", batch.tokens(1)));
+    if let Some(known) = own.and_then(|own| formulas.iter().position(|formula| formula.starts_with(&own))) {
+        formulas = vec![formulas[known]];
+    }
+    formulas.truncate(2);
     let formula = format!("{} = {}", figure.text, formulas.join(" or "));
     state(facts, found.family, found.quantity, formula, name);
 }
