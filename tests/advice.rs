@@ -171,3 +171,28 @@ fn a_node_without_memory_has_hit_no_limit() -> Outcome {
     assert!(knobs.contains(&"resources.requests.memory") && !knobs.contains(&"resources.limits.memory"), "{knobs:?}");
     Ok(())
 }
+
+/// What the loss of transformers asks for on a GPU of 79.10 GiB, in the forward pass of a job on DeepSpeed.
+fn failed_loss(requested: &str) -> String {
+    format!(
+        "[rank2]: Traceback (most recent call last):\n[rank2]:   File \"/v/site-packages/transformers/trainer.py\", line 3745, in compute_loss\n[rank2]:     outputs = model(**inputs)\n[rank2]:   File \"/v/site-packages/deepspeed/runtime/engine.py\", line 2030, in forward\n[rank2]:     loss = self.module(*inputs, **kwargs)\n[rank2]:   File \"/v/site-packages/transformers/loss/loss_utils.py\", line 40, in ForCausalLMLoss\n[rank2]:     logits = logits.float()\n[rank2]: {}",
+        oom(requested, "0.91")
+    )
+}
+
+/// Trainers that leave the number formats to the configuration once got no price, and a batch was only halved, though the estimate of the
+/// same job said that half of it does not fit.
+#[test]
+fn a_batch_is_cut_as_far_as_the_estimate_says() -> Outcome {
+    let config = "model_name_or_path: Qwen/Qwen2.5-7B\nstage: sft\ndo_train: true\nfinetuning_type: full\ndeepspeed: spread.json\ncutoff_len: 8192\nper_device_train_batch_size: 8\ngradient_accumulation_steps: 1\nbf16: true\n";
+    let spread = "{\"zero_optimization\": {\"stage\": 3}, \"bf16\": {\"enabled\": true}}\n";
+    let launch = "NPROC_PER_NODE=8 FORCE_TORCHRUN=1 llamafactory-cli train tune.yaml\n";
+    let log = failed_loss("37.13 GiB");
+    let report = report(&[("job.log", &log), ("tune.yaml", config), ("spread.json", spread), ("run.sh", launch)])?;
+    let patches = &root(&report)?.diagnoses.first().ok_or("no cause")?.patches;
+    let batch = patches.iter().find(|patch| patch.knob.ends_with("train_batch_size")).ok_or("the batch stays")?;
+    assert_eq!(batch.to.as_ref().map(ToString::to_string).as_deref(), Some("2"), "{batch:?}");
+    assert_eq!(batch.suffices, Some(true));
+    assert!(batch.effect.gpu_bytes.is_some_and(|moved| moved.gib() < -60.0), "{:?}", batch.effect);
+    Ok(())
+}

@@ -6,16 +6,12 @@ use std::sync::Arc;
 use super::{Estimate, EstimateError, Need, PlannedJob, SCHEMA, Serving, fit, layout_json};
 use crate::facts::{self, Facts, Value};
 use crate::incident;
-use crate::knowledge::{EngineIs, Knowledge, Shape, Trains, TrainsIn};
-use crate::launch::{self, Failed, JobConfig, described_name, serves};
+use crate::knowledge::{Knowledge, Shape};
+use crate::launch::{self, Failed, JobConfig, USUAL, described_name, serves};
 use crate::memory::{ModelSize, Plan};
 use crate::model::Job;
 use crate::settings::Site;
 use crate::{Error, Options, read};
-
-/// How a job of an unknown framework is assumed to train: like DeepSpeed and most trainers.
-const USUAL: Trains =
-    Trains { precision: TrainsIn::Mixed, fsdp: false, logits_in_place: false, engine: EngineIs::Elsewhere };
 
 /// Estimates what the job `planned` needs, moment by moment, on each device and host.
 pub fn estimate(planned: &PlannedJob, options: &Options) -> Result<Estimate, EstimateError> {
@@ -29,7 +25,6 @@ pub fn estimate(planned: &PlannedJob, options: &Options) -> Result<Estimate, Est
     for (name, value) in site.facts_here() {
         known.say(name, value.clone());
     }
-    let is_precision_said = known.text("config.trains_in").is_some();
     let is_counted = ["config.processes_per_node", "config.nodes"].iter().any(|name| known.number(name).is_some());
     let (job, launch) = launched(&planned.from, knowledge, site)?;
     // The ranks that the configuration counts are not those of what the user says.
@@ -60,8 +55,8 @@ pub fn estimate(planned: &PlannedJob, options: &Options) -> Result<Estimate, Est
     if !is_served {
         assume("config.zero_stage", 0.0, "nothing is sharded over the ranks: no sharding was given");
     }
-    let trains = launch.trains().unwrap_or_else(|| {
-        if !is_precision_said && !is_served {
+    let trains = launch.trains(&known).unwrap_or_else(|| {
+        if !is_served {
             assumed.push("16-bit weights and gradients, fp32 master weights: no precision was given".to_owned());
         }
         USUAL

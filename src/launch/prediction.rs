@@ -77,7 +77,7 @@ impl JobConfig<'_> {
     /// Predicts what the job described by `facts` needs; `None` if too little is known.
     pub fn predict(&self, facts: &Facts) -> Option<Prediction> {
         let (model, from) = self.model(facts)?;
-        let layout = self.layout(facts, &model, self.trains()?)?;
+        let layout = self.layout(facts, &model, self.trains(facts)?)?;
         let plan = Plan::of(&model, &layout);
         Some(Prediction { model, layout, plan, from })
     }
@@ -161,6 +161,21 @@ impl Prediction {
             is_narrow(amount).then_some(Need { bytes: amount.middle(), capacity })
         };
         PatchNeeds { gpu: need(plan.device(), cluster.device_memory), host: need(plan.host(), cluster.host_memory) }
+    }
+
+    /// The least that the incident's moment needs on a device and on a host.
+    pub fn least(&self, phase: Phase) -> PatchNeeds {
+        let Some(plan) = self.moment(phase) else { return PatchNeeds::default() };
+        let cluster = &self.layout.cluster;
+        let need = |amount: Amount, capacity: Option<Bytes>| Some(Need { bytes: amount.low, capacity });
+        PatchNeeds { gpu: need(plan.device(), cluster.device_memory), host: need(plan.host(), cluster.host_memory) }
+    }
+
+    /// The most that any moment needs of a device; `None` if not all is counted.
+    pub fn most(&self) -> Option<Need> {
+        let most = self.plan.moments.iter().map(|plan| plan.device().middle()).max();
+        let bytes = most.filter(|_| Plan::is_whole(&self.model, &self.layout))?;
+        Some(Need { bytes, capacity: self.layout.cluster.device_memory })
     }
 
     /// The memory that PyTorch held when it failed, if this layout cannot hold as much or as little: a quarter more

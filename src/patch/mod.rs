@@ -8,6 +8,7 @@
 mod advice;
 mod consistent;
 mod edit;
+mod far_enough;
 mod gate;
 mod goal;
 mod line;
@@ -300,6 +301,7 @@ impl<'a> Workbench<'a> {
         let set = setting.filter(|setting| setting.entry.value != Value::Null);
         let from = set.map(|setting| setting.entry.value.to_string()).or(default.map(str::to_owned));
         let goal = goal::goal(self, row, knob, turn, from.as_deref())?;
+        let goal = self.far_enough(knob, turn, goal);
         let (partners, turned) = self.partners(knob, turn, &goal)?;
         let then = LazyCell::new(|| self.with(&turned));
         let price = LazyCell::new(|| self.price(&then));

@@ -1,6 +1,7 @@
 //! Finds several changes that together suffice according to the memory plan, when none does alone.
 
 use super::{Proposed, Workbench};
+use crate::launch::Prediction;
 use crate::model::{Kind, Need, PatchNeeds, PatchSet};
 
 /// The most changes in one set; more would be no advice.
@@ -19,14 +20,21 @@ impl Workbench<'_> {
     }
 
     /// Whether the prediction exceeds the memory that ran out. Only then can it say what suffices.
-    fn explains(&self) -> bool {
-        let needs = self.prediction.map(|prediction| prediction.needs(self.phase));
-        needs.and_then(|needs| self.scarce(&needs)).and_then(fits) == Some(false)
+    pub(super) fn explains(&self) -> bool {
+        let Some(prediction) = self.prediction else { return false };
+        // Even where the bounds are too wide to name an amount, the lower one may be too much.
+        let least = prediction.least(self.phase);
+        [prediction.needs(self.phase), least].iter().any(|needs| self.scarce(needs).and_then(fits) == Some(false))
     }
 
     /// Whether the need after a change fits; `None` if the prediction cannot tell.
     pub(super) fn suffices(&self, needs: &PatchNeeds) -> Option<bool> {
         if self.explains() { self.scarce(needs).and_then(fits) } else { None }
+    }
+
+    /// Whether the largest need of `prediction` at any moment fits; `None` if it cannot tell.
+    pub(super) fn lasts(&self, prediction: &Prediction) -> Option<bool> {
+        prediction.most().and_then(fits)
     }
 
     /// If nothing suffices, moves the change that frees by far the most to the front of `proposed`: with one that cannot suffice, such as

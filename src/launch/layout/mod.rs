@@ -9,12 +9,16 @@ pub(crate) use serving::serves;
 
 use super::JobConfig;
 use crate::facts::{Facts, Value};
-use crate::knowledge::{Behaviour, CompanionRow, Trains, Version};
+use crate::knowledge::{Behaviour, CompanionRow, EngineIs, Trains, TrainsIn, Version};
 use crate::memory::{
     Attention, Checkpoint, Cluster, Export, IdleOffload, Implementation, Layout, Logits, ModelSize, OffloadDevice,
     Parallel, Recomputation, Resume, Samples, Sharding, WeightsLoad, Width,
 };
 use crate::model::{Bytes, Citation, Figure, FigureName, Incident, Kind};
+
+/// How a job of an unknown framework is assumed to train: like DeepSpeed and most trainers.
+pub(crate) const USUAL: Trains =
+    Trains { precision: TrainsIn::Mixed, fsdp: false, logits_in_place: false, engine: EngineIs::Elsewhere };
 
 /// The facts with the prefix `config.`, from which a layout is read.
 #[derive(Clone, Copy)]
@@ -177,9 +181,12 @@ impl JobConfig<'_> {
         self.framework.map_or(&[], |framework| &framework.companion)
     }
 
-    /// How the framework trains, or, if it does not say, one of the configured frameworks.
-    pub(crate) fn trains(&self) -> Option<Trains> {
-        self.framework.into_iter().chain(self.configured.iter().copied()).find_map(|framework| framework.trains)
+    /// How the framework trains, or, if it does not say, one of the configured frameworks. A trainer that leaves that to
+    /// its configuration trains as most do, once the configuration says in which numbers.
+    pub(crate) fn trains(&self, facts: &Facts) -> Option<Trains> {
+        let mut known = self.framework.into_iter().chain(self.configured.iter().copied());
+        let by_numbers = || Config(facts).text("trains_in").map(|_| USUAL);
+        known.find_map(|framework| framework.trains).or_else(by_numbers)
     }
 }
 
