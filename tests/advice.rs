@@ -196,3 +196,20 @@ fn a_batch_is_cut_as_far_as_the_estimate_says() -> Outcome {
     assert!(batch.effect.gpu_bytes.is_some_and(|moved| moved.gib() < -60.0), "{:?}", batch.effect);
     Ok(())
 }
+
+/// The passes for log-probabilities once counted the sequences of an update, so that the log seemed to refute the configuration.
+#[test]
+fn passes_for_log_probabilities_have_a_batch_of_their_own() -> Outcome {
+    let script = "python3 -m verl.trainer.main_ppo \\\n algorithm.adv_estimator=grpo \\\n data.max_prompt_length=512 \\\n data.max_response_length=3584 \\\n actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct \\\n actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2 \\\n actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=32 \\\n trainer.n_gpus_per_node=8 trainer.nnodes=1\n";
+    let log = format!(
+        "(WorkerDict pid=7) Traceback (most recent call last):\n(WorkerDict pid=7)   File \"/w/verl/workers/fsdp_workers.py\", line 801, in compute_log_prob\n(WorkerDict pid=7)     output, entropys = self.actor.compute_log_prob(data=data, calculate_entropy=True)\n(WorkerDict pid=7)   File \"/w/verl/utils/torch_functional.py\", line 145, in entropy_from_logits\n(WorkerDict pid=7)     pd = torch.nn.functional.softmax(logits, dim=-1)\n(WorkerDict pid=7) {}",
+        oom("37.13 GiB", "0.21")
+    );
+    let report = report(&[("job.log", &log), ("run.sh", script)])?;
+    let sums = serde_json::to_string(&root(&report)?.memory)?;
+    assert!(!sums.contains("does not match"), "{sums}");
+    let patches = &root(&report)?.diagnoses.first().ok_or("no cause")?.patches;
+    let batch = patches.iter().find(|patch| patch.knob.contains("log_prob_micro")).ok_or("the batch stays")?;
+    assert!(batch.effect.gpu_bytes.is_some_and(|moved| moved.gib() < -60.0), "{batch:?}");
+    Ok(())
+}

@@ -20,7 +20,13 @@ pub(super) enum LogitsStage {
     Held,
     /// In a pass without backward.
     Inference,
+    /// In such a pass for log-probabilities.
+    Experience,
 }
+
+/// Bytes per logit of the entropy of all logits: their softmax and its product with them, in 16 bit or, under autocast, in
+/// fp32 (verl's `entropy_from_logits`).
+const ENTROPY: Width = Width { low: 4.0, high: 8.0 };
 
 /// Logits on one device; tensor parallelism splits the head.
 pub(super) fn logits(model: &ModelSize, layout: &Layout, stage: LogitsStage) -> Vec<Component> {
@@ -54,6 +60,10 @@ fn width(layout: &Layout, stage: LogitsStage) -> Width {
         // The logits, their fp32 copy, and a log-softmax that is not kept.
         (LogitsStage::Inference, Logits::Upcast) => Width::between(6.0, 10.0),
         (LogitsStage::Inference, _) => forward,
+        (LogitsStage::Experience, _) if layout.whole_entropy => {
+            self::width(layout, LogitsStage::Inference).plus(ENTROPY)
+        }
+        (LogitsStage::Experience, _) => self::width(layout, LogitsStage::Inference),
         (LogitsStage::Loss, _) => loss,
         (LogitsStage::Held, Logits::Upcast) => Width::between(0.0, layout.precision.residual.high),
         (LogitsStage::Held, _) => Width::ZERO,

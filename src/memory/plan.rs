@@ -282,6 +282,15 @@ impl Job<'_> {
         ]
     }
 
+    /// A pass for log-probabilities, values or rewards.
+    fn experience(self) -> Vec<Component> {
+        let batch = self.layout.experience_batch.or(self.layout.batch);
+        let layout = Layout { batch, ..self.layout.clone() };
+        let pass =
+            [activations::of_inference(self.model, &layout), logits(self.model, &layout, LogitsStage::Experience)];
+        [self.live(false), pass.concat()].concat()
+    }
+
     /// Activations that stay on the device for backward.
     fn kept(self) -> Vec<Component> {
         if self.layout.offload.activations { Vec::new() } else { activations::kept(self.model, self.layout) }
@@ -335,7 +344,8 @@ fn on_device(job: Job<'_>, moment: Moment, step: Step) -> Vec<Component> {
             parts.extend(job.start_buffers());
         }
         Moment::AfterPrepare | Moment::CheckpointResume | Moment::Rollout => {}
-        Moment::Experience | Moment::Evaluation => {
+        Moment::Experience => parts.extend(job.experience()),
+        Moment::Evaluation => {
             parts.extend(job.live(false));
             parts.extend(activations::of_inference(job.model, layout));
             parts.extend(logits(job.model, layout, LogitsStage::Inference));

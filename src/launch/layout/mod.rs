@@ -113,6 +113,8 @@ impl JobConfig<'_> {
             },
             buckets: training::buckets(config, sharding),
             batch: training::batch(config, ranks),
+            experience_batch: training::experience_batch(config, ranks),
+            whole_entropy: config.flag("whole_entropy").unwrap_or(false),
             recomputation: match (config.text("recompute"), config.flag("recomputation")) {
                 (Some("full"), _) | (None, Some(true)) => Recomputation::Full,
                 (Some("selective"), _) => Recomputation::Selective,

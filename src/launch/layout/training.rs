@@ -142,3 +142,12 @@ pub(super) fn batch(config: Config<'_>, ranks: u64) -> Option<Batch> {
         (None, micro_batch) => Some(Batch { accumulation, ..Batch::of(micro_batch?, sequence?) }),
     }
 }
+
+/// The batch of passes for log-probabilities, values and rewards; `None` where nothing sets one.
+pub(super) fn experience_batch(config: Config<'_>, ranks: u64) -> Option<Batch> {
+    let batch = batch(config, ranks)?;
+    match batch.token_budget {
+        Some(_) => Some(Batch { token_budget: Some(config.count("rollout_max_tokens_per_gpu")?), ..batch }),
+        None => Some(Batch { micro_batch: config.count("rollout_micro_batch")?, ..batch }),
+    }
+}

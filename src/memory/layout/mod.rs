@@ -46,6 +46,10 @@ pub struct Layout {
     pub buckets: Buckets,
     /// What a rank computes at once; `None` if that is unknown.
     pub batch: Option<Batch>,
+    /// What a rank computes at once in passes for log-probabilities, values and rewards, if that is not [`Self::batch`].
+    pub experience_batch: Option<Batch>,
+    /// Whether those passes also compute the entropy of all their logits at once.
+    pub whole_entropy: bool,
     /// What is recomputed in backward instead of kept.
     pub recomputation: Recomputation,
     /// How attention is computed.
