@@ -310,6 +310,71 @@ fn a_configuration_that_is_only_named_is_asked_for() -> Outcome {
     Ok(())
 }
 
+/// A launch script in a folder of its own.
+fn launched(script: &str) -> Result<(tempfile::TempDir, Flags), std::io::Error> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("launch.sh");
+    fs::write(&path, script)?;
+    let from = vec![path.to_string_lossy().into_owned()];
+    Ok((folder, Flags { from, ..Flags::default() }))
+}
+
+/// Megatron's gradients were once counted as DDP's buckets and again, beside copies that its optimizer does not make; and a new model was
+/// loaded by every rank.
+#[test]
+fn megatron_keeps_eighteen_bytes_for_each_parameter() -> Outcome {
+    let script = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\\n --swiglu --ffn-hidden-size 11008 --vocab-size 32000 --untie-embeddings-and-output-weights --position-embedding-type rope \\\n --seq-length 2048 --micro-batch-size 1 --global-batch-size 64 --bf16 --tensor-model-parallel-size 2 --recompute-granularity full\n";
+    let (_folder, flags) = launched(script)?;
+    let estimate = of(flags)?;
+    let on_rank = estimate.size.parameters.low as f64 / 2.0;
+    let step = at(&estimate, Moment::OptimizerStep, Step::Later)?;
+    let tensors = step.plan.device().low.0 as f64;
+    assert!((tensors / on_rank - 18.0).abs() < 0.01, "{} bytes", tensors / on_rank);
+    assert_eq!(step.plan.device().high, step.plan.device().low, "{:?}", step.plan.components);
+    assert_eq!(estimate.peak_of_host().map(|need| need.host.high), None);
+    // The optimizer's 12 bytes are shared by four replicas.
+    let (_folder, flags) = launched(&script.replace("--bf16", "--bf16 --use-distributed-optimizer"))?;
+    let shared = of(flags)?;
+    let step = at(&shared, Moment::OptimizerStep, Step::Later)?.plan.device();
+    assert!((step.high.0 as f64 / on_rank - 9.0).abs() < 0.01, "{step}");
+    // A checkpoint is read.
+    let (_folder, flags) = launched(&script.replace("--bf16", "--bf16 --load /data/checkpoints"))?;
+    assert!(of(flags)?.peak_of_host().is_some());
+    Ok(())
+}
+
+#[test]
+fn only_what_is_missing_of_a_shape_is_asked_for() -> Outcome {
+    let script = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 --micro-batch-size 2 --bf16\n";
+    let (_folder, flags) = launched(script)?;
+    let said = of(flags)?.assumptions.join("\n");
+    assert!(said.contains("`vocab-size`") && !said.contains("shape is unknown"), "{said}");
+    let (_folder, flags) = launched(&script.replace("--bf16", "--bf16 --vocab-size 50257"))?;
+    assert!(!of(flags)?.is_least);
+    Ok(())
+}
+
+/// The buckets of DDP once stood twice in the sum of backward.
+#[test]
+fn no_part_is_counted_twice() -> Outcome {
+    let estimate = of(Flags {
+        model: Some("Qwen2.5-1.5B".to_owned()),
+        gpus: Some(4),
+        zero: Some(0),
+        micro_batch: Some(2),
+        sequence: Some(1024),
+        ..Flags::default()
+    })?;
+    for need in &estimate.moments {
+        let mut names: Vec<_> = need.plan.components.iter().map(|part| (&part.name, part.place.is_host())).collect();
+        let all = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), all, "{:?}: {names:?}", need.plan.moment);
+    }
+    Ok(())
+}
+
 /// A job on no GPU was once laid out on one.
 #[test]
 fn nothing_is_counted_for_no_gpu() {

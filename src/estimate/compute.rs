@@ -7,8 +7,8 @@ use super::{Estimate, EstimateError, Need, PlannedJob, SCHEMA, Serving, fit, lay
 use crate::facts::{self, Facts, Value};
 use crate::incident;
 use crate::knowledge::{Knowledge, Shape};
-use crate::launch::{self, Failed, JobConfig, USUAL, described_name, serves};
-use crate::memory::{ModelSize, Plan};
+use crate::launch::{self, Failed, JobConfig, USUAL, described_name, lacks_vocabulary, serves};
+use crate::memory::{ModelSize, Plan, SHAPE_UNKNOWN};
 use crate::model::Job;
 use crate::settings::Site;
 use crate::{Error, Options, read};
@@ -68,7 +68,14 @@ pub fn estimate(planned: &PlannedJob, options: &Options) -> Result<Estimate, Est
         Some(serving) => Plan::of_engine(&size, &layout, serving.memory_share),
         None => Plan::of(&size, &layout),
     };
-    assumed.extend(assumptions);
+    // Where all but one number is known, that one is asked for.
+    let asked = launch.key_of("vocabulary").filter(|_| size.shape.is_none() && lacks_vocabulary(&known));
+    assumed.extend(assumptions.into_iter().map(|words| match asked {
+        Some(key) if words == SHAPE_UNKNOWN => format!(
+            "not counted: activations and logits; only the vocabulary's size is unknown: say `{key}` in the launch, or give the model's config.json by --model"
+        ),
+        _ => words,
+    }));
     let limits = planned.limits.filter(|_| !is_served);
     Ok(Estimate {
         schema: SCHEMA,

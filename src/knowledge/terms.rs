@@ -183,6 +183,14 @@ const TERMS: &[(&str, &str)] = &[
         "未计入：激活值和 logits，因为不知道模型结构",
     ),
     (
+        "not counted: activations and logits; only the vocabulary's size is unknown: say",
+        "未计入：激活值和 logits，因为只缺词表大小：请给出",
+    ),
+    (
+        "in the launch, or give the model's config.json by --model",
+        "（写在启动配置中），或用 --model 给出模型的 config.json",
+    ),
+    (
         "not counted: activations and logits; the micro-batch or sequence length is unknown",
         "未计入：激活值和 logits，因为不知道 micro batch 或序列长度",
     ),

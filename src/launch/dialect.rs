@@ -86,6 +86,12 @@ impl JobConfig<'_> {
         stack.into_iter().filter_map(of).collect()
     }
 
+    /// How the job's framework spells what its dialect calls `name`.
+    pub(crate) fn key_of(&self, name: &str) -> Option<&str> {
+        let mut rows = self.dialects().into_iter().filter_map(|dialect| dialect.setting.get(name));
+        rows.find_map(|row| row.keys.first()).map(|key| &**key)
+    }
+
     /// The settings that dialects ask for, or their defaults: `set.…`.
     fn settings(&self, dialects: &[&Dialect]) -> Vec<StatedFact> {
         let (mut all, mut known) = (Vec::new(), HashSet::new());

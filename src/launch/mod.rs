@@ -31,7 +31,7 @@ pub(crate) use layout::{USUAL, device_memory, device_wanted, host_memory, host_u
 pub use layout::{state_capacity, state_limit};
 pub use part::{Failed, of_job};
 pub use prediction::{Comparison, Contradiction, MemoryChange, Prediction};
-pub(crate) use shape::name as described_name;
+pub(crate) use shape::{lacks_vocabulary, name as described_name};
 
 /// The configurations of a job.
 pub struct JobConfig<'k> {

@@ -129,6 +129,13 @@ pub(super) fn described(facts: &Facts) -> Option<ModelSize> {
     Some(ModelSize { parameters, shape: known.map(|_| small) })
 }
 
+/// Whether the flags describe a model but for its vocabulary.
+pub(crate) fn lacks_vocabulary(facts: &Facts) -> bool {
+    let flags = Described(facts);
+    let is_plain = flags.hybrid().or_else(|| flags.encoder_and_decoder()).is_none();
+    is_plain && flags.count("vocabulary").is_none() && flags.shape(VOCABULARIES.0).is_some()
+}
+
 /// A description that stands in for a missing model name.
 pub(crate) fn name(facts: &Facts) -> Option<String> {
     let (layers, hidden) = (facts.number("shape.layers"), facts.number("shape.hidden")?);

@@ -37,7 +37,7 @@ pub use layout::{
 };
 pub use model_size::{ModelSize, Parameters, Width};
 pub use pinned::Pinning;
-pub use plan::{Moment, MomentPlan, Plan, Step};
+pub use plan::{Moment, MomentPlan, Plan, SHAPE_UNKNOWN, Step};
 pub use quantised::Quantised;
 pub use requested_size::Family;
 pub use requested_size::{Requested, Rounding, SizeMatch, size_matches};

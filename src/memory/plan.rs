@@ -11,6 +11,9 @@ use super::states::Job;
 use super::{Amount, ModelSize};
 use crate::model::Phase;
 
+/// The assumption of a plan of a model without a shape.
+pub const SHAPE_UNKNOWN: &str = "not counted: activations and logits; the model's shape is unknown";
+
 /// A moment of a job at which memory is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -426,7 +429,7 @@ fn assumptions(model: &ModelSize, layout: &Layout) -> Vec<String> {
         said.push("the model is known by a rounded size only");
     }
     match (&model.shape, layout.batch) {
-        (None, _) => said.push("not counted: activations and logits; the model's shape is unknown"),
+        (None, _) => said.push(SHAPE_UNKNOWN),
         (_, None) => said.push("not counted: activations and logits; the micro-batch or sequence length is unknown"),
         (Some(shape), Some(_)) => {
             said.push(match shape.gated_mlp {

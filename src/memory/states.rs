@@ -1,7 +1,7 @@
 //! Device memory of training: weights, gradients, the optimizer's states, and transient buffers.
 
 use super::component::Component;
-use super::layout::{Layout, OffloadDevice, OptimizerKind, Recomputation, Sharding};
+use super::layout::{Layout, OffloadDevice, Recomputation, Sharding};
 use super::{Amount, ModelSize, Parameters, Width};
 use crate::model::Bytes;
 
@@ -113,6 +113,9 @@ impl Job<'_> {
     pub fn gradients(&self) -> Vec<Component> {
         let layout = self.layout;
         let split = layout.sharding.splits_gradients();
+        if self.sums_in_buckets() {
+            return Vec::new();
+        }
         if layout.steps_on_host() && split {
             return self.passing_gradient();
         }
@@ -130,19 +133,31 @@ impl Job<'_> {
         vec![Component::on_device("passing gradient", bytes, format!("largest parameter × {width} bytes"))]
     }
 
+    /// Whether gradients are summed in the buffers that are communicated, each rank's whole and there from the start.
+    fn sums_in_buckets(&self) -> bool {
+        self.layout.buckets.gradients_are_buckets && !self.layout.sharding.splits_gradients()
+    }
+
     /// Buffers for communicating gradients. `steady` selects what stays between steps: stage 3 keeps its bucket.
     pub fn buckets(&self, steady: bool) -> Vec<Component> {
         let layout = self.layout;
         let trained = layout.trained_on_rank(self.model);
-        if trained.high == 0 || layout.shards() == 1 && !layout.sharding.is_zero() {
+        if trained.high == 0 {
+            return Vec::new();
+        }
+        if self.sums_in_buckets() {
+            let formula = format!("{trained} × {} bytes", layout.precision.gradients);
+            let buffer = Component::on_device("gradients", trained.at(layout.precision.gradients), formula);
+            return if steady { vec![buffer] } else { Vec::new() };
+        }
+        if layout.shards() == 1 && !layout.sharding.is_zero() {
             return Vec::new();
         }
         let width = layout.precision.compute;
         let bucket = Parameters::exactly(layout.buckets.reduce).at(width);
         let formula = format!("{:.0e} × {width} bytes", layout.buckets.reduce);
         match layout.sharding {
-            Sharding::Replicated if layout.buckets.gradients_are_buckets => Vec::new(),
-            Sharding::Replicated => {
+            Sharding::Replicated if steady => {
                 let formula = format!("{trained} × {} bytes", layout.precision.gradients);
                 vec![Component::on_device("DDP buckets", trained.at(layout.precision.gradients), formula)]
             }
@@ -237,7 +252,7 @@ impl Job<'_> {
         if on_device.high > 0 {
             let stepped = layout.precision.stepped();
             let is_cast = layout.precision.gradients.high < stepped.high && !layout.steps_on_host();
-            if layout.sharding.is_zero() && is_cast {
+            if layout.sharding.is_zero() && is_cast && !self.sums_in_buckets() {
                 // Gradients are flattened before they are cast.
                 let flat = stepped.plus(layout.precision.gradients);
                 let (count, width, formula) = match layout.sharding {
@@ -252,7 +267,7 @@ impl Job<'_> {
                 parts.push(Component::on_device("gradients cast for the step", count.at(width), formula));
             }
             // PyTorch's own AdamW uses `foreach` unless it is fused: one copy, up to PyTorch 2.0 two.
-            let may_be = !layout.sharding.is_zero() && layout.optimizer.kind == OptimizerKind::AdamW;
+            let may_be = !layout.sharding.is_zero() && layout.optimizer.may_copy();
             let width = match layout.optimizer.foreach {
                 true => stepped,
                 false if may_be => Width::between(0.0, 2.0 * stepped.high),
@@ -267,7 +282,8 @@ impl Job<'_> {
                 ));
             }
         }
-        if matches!(layout.sharding, Sharding::ZeroOne | Sharding::ZeroTwo) && layout.shards() > 1 {
+        let is_gathered = matches!(layout.sharding, Sharding::ZeroOne | Sharding::ZeroTwo) && layout.shards() > 1;
+        if is_gathered && !self.sums_in_buckets() {
             let bucket = Parameters::exactly(layout.buckets.allgather.min(layout.trained_on_rank(self.model).high));
             let bytes = bucket.at(layout.precision.weights).maybe();
             let formula = format!("up to {:.0e} × {} bytes", layout.buckets.allgather, layout.precision.weights);
@@ -279,7 +295,7 @@ impl Job<'_> {
     /// The zero gradients with which DeepSpeed steps or sets up its optimizer at the start.
     pub fn start_buffers(&self) -> Vec<Component> {
         let layout = self.layout;
-        if !layout.sharding.is_zero() || self.stepped_on_device().high == 0 {
+        if !layout.sharding.is_zero() || self.sums_in_buckets() || self.stepped_on_device().high == 0 {
             return Vec::new();
         }
         let stepped = layout.precision.stepped();

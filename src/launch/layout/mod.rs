@@ -143,7 +143,9 @@ impl JobConfig<'_> {
     }
 
     fn checkpoint(&self, config: Config<'_>, sharding: Sharding, trains: Trains) -> Checkpoint {
+        let is_new = config.flag("reads_checkpoint") == Some(false);
         let resume = match (config.flag("elastic_checkpoint"), config.flag("pipeline_loading")) {
+            _ if is_new => Resume::Nothing,
             (Some(true), _) => Resume::AllParts,
             (_, Some(true)) => Resume::OwnPartInTurn,
             _ => Resume::OwnPart,
@@ -158,6 +160,7 @@ impl JobConfig<'_> {
         Checkpoint {
             // With `zero.Init` and with FSDP's start from the first rank, the model is built only once.
             weights: match (sharding, trains.fsdp) {
+                _ if is_new => WeightsLoad::Streamed,
                 (Sharding::ZeroThree, _) => WeightsLoad::FirstRank(Width::TWO),
                 (_, true) => WeightsLoad::FirstRank(Width::FOUR),
                 _ => WeightsLoad::EveryRank(Width::TWO),

@@ -89,7 +89,12 @@ pub(super) fn optimizer(config: Config<'_>) -> Optimizer {
         _ if name == "sgd" => OptimizerKind::Sgd,
         _ => OptimizerKind::AdamW,
     };
-    Optimizer { kind, kahan: name == "adamw_bf16", ..Optimizer::default() }
+    Optimizer {
+        kind,
+        kahan: name == "adamw_bf16",
+        fused: config.flag("fused_optimizer") == Some(true),
+        ..Optimizer::default()
+    }
 }
 
 pub(super) fn offload(config: Config<'_>) -> Offload {
@@ -117,6 +122,7 @@ pub(super) fn buckets(config: Config<'_>, sharding: Sharding) -> Buckets {
         overlap: config.flag("overlap_comm").unwrap_or(sharding == Sharding::ZeroThree),
         prefetch: elements("prefetch_bucket", usual.prefetch),
         max_live: elements("max_live_parameters", usual.max_live),
+        gradients_are_buckets: config.flag("gradient_buffer").unwrap_or(usual.gradients_are_buckets),
         ..usual
     }
 }

@@ -43,7 +43,7 @@ pub enum WeightsLoad {
     EveryRank(Width),
     /// One rank does, and sends the weights to the others: `zero.Init`, EasyR1's rank-0 start.
     FirstRank(Width),
-    /// Tensor by tensor onto the device.
+    /// Tensor by tensor onto the device, or made there.
     Streamed,
 }
 

@@ -72,6 +72,8 @@ pub struct Optimizer {
     /// Whether it updates all tensors at once with intermediate copies (`foreach`, PyTorch's default on devices) rather
     /// than fused or one by one.
     pub foreach: bool,
+    /// Whether it is known to update each tensor by one kernel, without such copies (Apex, Transformer Engine, `fused`).
+    pub fused: bool,
 }
 
 /// An optimizer's algorithm, as far as its memory is concerned.
@@ -94,6 +96,11 @@ pub enum OptimizerKind {
 }
 
 impl Optimizer {
+    /// Whether it may copy what it updates.
+    pub fn may_copy(self) -> bool {
+        self.kind == OptimizerKind::AdamW && !self.fused
+    }
+
     /// Bytes of state per parameter for an optimizer that works on numbers of width `stepped`.
     pub fn states(self, stepped: Width, weights: Width) -> Width {
         let moments = match self.kind {
@@ -133,7 +140,7 @@ pub struct Buckets {
     pub prefetch: u64,
     /// Gathered weights kept in stage 3.
     pub max_live: u64,
-    /// Whether DDP's buckets are the gradients themselves (`gradient_as_bucket_view`).
+    /// Whether the buckets of all gradients are the gradients themselves (Megatron's buffers, `gradient_as_bucket_view`).
     pub gradients_are_buckets: bool,
 }
 
