@@ -213,3 +213,22 @@ fn passes_for_log_probabilities_have_a_batch_of_their_own() -> Outcome {
     assert!(batch.effect.gpu_bytes.is_some_and(|moved| moved.gib() < -60.0), "{batch:?}");
     Ok(())
 }
+
+/// An axolotl job was once sent to the host with all of its states, though ZeRO's third stage alone leaves a quarter of each GPU free.
+#[test]
+fn the_cheapest_change_that_fits_leads() -> Outcome {
+    let config = "base_model: Qwen/Qwen2.5-7B\ndatasets:\n  - path: house/notes\n    type: completion\nsequence_len: 2048\nmicro_batch_size: 1\ngradient_accumulation_steps: 4\noptimizer: adamw_torch_fused\nbf16: true\ngradient_checkpointing: true\ndeepspeed: spread.json\n";
+    let spread = "{\"zero_optimization\": {\"stage\": 1}, \"bf16\": {\"enabled\": true}}\n";
+    let log = |total: &str| {
+        format!(
+            "[rank1]: Traceback (most recent call last):\n[rank1]:   File \"/v/site-packages/axolotl/train.py\", line 199, in train\n[rank1]:     trainer.train(resume_from_checkpoint=resume)\n[rank1]:   File \"/v/site-packages/deepspeed/runtime/zero/stage_1_and_2.py\", line 1850, in _optimizer_step\n[rank1]:     self.optimizer.step()\n[rank1]:   File \"/v/site-packages/torch/optim/adamw.py\", line 171, in _init_group\n[rank1]:     state[\"exp_avg\"] = torch.zeros_like(\n[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 7.09 GiB. GPU 1 has a total capacity of {total} GiB of which 1.04 GiB is free.\n"
+        )
+    };
+    let launch = "accelerate launch --num_processes 4 -m axolotl.cli.train tune.yaml\n";
+    let of =
+        |total| report(&[("job.log", &log(total)), ("tune.yaml", config), ("spread.json", spread), ("run.sh", launch)]);
+    assert_eq!(turned(&of("47.54")?)?[0], "zero_optimization.stage");
+    // Where it leaves less than a fifth, offload comes first.
+    assert_ne!(turned(&of("39.38")?)?[0], "zero_optimization.stage");
+    Ok(())
+}

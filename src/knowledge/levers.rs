@@ -46,6 +46,9 @@ pub struct Lever {
     /// Whether a knob that can turn it does so whatever else it is turned for: states that move to the host fill it.
     #[serde(default)]
     pub always: bool,
+    /// What turning it costs, compared with other levers that have a price; the unit is that of `rules/prices.toml`.
+    #[serde(default)]
+    pub price: Option<u32>,
     /// A condition (CEL) under which no turn of it helps.
     #[serde(default)]
     pub unless: Option<Condition>,

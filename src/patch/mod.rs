@@ -128,6 +128,7 @@ impl<'a> Workbench<'a> {
             (self.may_overfill(&proposed.patch.effect), proposed.is_by_hand, !proposed.is_first, !proposed.is_advised)
         });
         proposed.truncate(MOST);
+        self.lead_with_cheapest(&mut proposed);
         let set = self.set(&proposed).map(|(places, set)| {
             // The patches of the set go first.
             let mut place = 0..;

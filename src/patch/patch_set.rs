@@ -8,6 +8,8 @@ use crate::model::{Kind, Need, PatchNeeds, PatchSet};
 const MOST: usize = 3;
 /// The share of a device or host that is kept free for memory that is not counted.
 const SPARE: f64 = 0.05;
+/// The share that a cheaper change must leave free to be tried before a dearer one.
+const ROOMY: f64 = 0.2;
 
 impl Workbench<'_> {
     /// The need for the memory that ran out.
@@ -61,6 +63,25 @@ impl Workbench<'_> {
         }
     }
 
+    /// If the first change suffices, moves the cheapest that does so with room to spare before it: what only just fits would
+    /// fail with the next longer sample.
+    pub(super) fn lead_with_cheapest(&self, proposed: &mut [Proposed<'_>]) {
+        let price = |proposed: &Proposed<'_>| {
+            let lever = self.knowledge.levers.iter().find(|lever| lever.name == proposed.patch.lever)?;
+            lever.price.filter(|_| proposed.patch.suffices == Some(true) && !proposed.is_by_hand)
+        };
+        let is_free = |first: &&Proposed<'_>| !first.is_advised && !first.is_first;
+        let Some(most) = proposed.first().filter(is_free).and_then(price) else { return };
+        let is_roomy = |proposed: &Proposed<'_>| {
+            self.scarce(&proposed.patch.needs).and_then(|need| fits_within(need, 1.0 - ROOMY)) == Some(true)
+        };
+        let cheaper = (0..proposed.len()).filter(|place| is_roomy(&proposed[*place]));
+        let priced = cheaper.filter_map(|place| Some((price(&proposed[place])?, place)));
+        if let Some((_, place)) = priced.filter(|(price, _)| *price < most).min() {
+            proposed[..=place].rotate_right(1);
+        }
+    }
+
     /// The first sufficient combination of `proposed`, which are ordered by usefulness, if the first one does not
     /// suffice alone.
     pub(super) fn set(&self, proposed: &[Proposed<'_>]) -> Option<(Vec<usize>, PatchSet)> {
@@ -88,7 +109,12 @@ impl Workbench<'_> {
 }
 
 fn fits(need: Need) -> Option<bool> {
-    need.capacity.map(|capacity| need.bytes.gib() <= capacity.gib() * (1.0 - SPARE))
+    fits_within(need, 1.0 - SPARE)
+}
+
+/// Whether it fits within `share` of what there is.
+fn fits_within(need: Need, share: f64) -> Option<bool> {
+    need.capacity.map(|capacity| need.bytes.gib() <= capacity.gib() * share)
 }
 
 /// The indices of up to [`MOST`] of `count` changes: smaller subsets first, and among equal sizes those with earlier
