@@ -375,6 +375,58 @@ fn no_part_is_counted_twice() -> Outcome {
     Ok(())
 }
 
+/// Files of a launch in a folder of their own.
+fn launch(files: &[(&str, &str)]) -> Result<(tempfile::TempDir, Flags), std::io::Error> {
+    let folder = tempfile::tempdir()?;
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text)?;
+    }
+    let from = vec![folder.path().to_string_lossy().into_owned()];
+    Ok((folder, Flags { from, ..Flags::default() }))
+}
+
+/// A script's own `--model` once named none, since only trainers were asked how they spell it.
+#[test]
+fn a_script_of_ones_own_names_its_model() -> Outcome {
+    let spread = "{\"train_micro_batch_size_per_gpu\": 2, \"zero_optimization\": {\"stage\": 1}, \"bf16\": {\"enabled\": true}}\n";
+    let script = "deepspeed --num_gpus 2 tune.py --model Qwen/Qwen2.5-3B --deepspeed_config spread.json\n";
+    let (_folder, flags) = launch(&[("spread.json", spread), ("run.sh", script)])?;
+    assert_eq!(of(flags)?.model, "Qwen/Qwen2.5-3B");
+    Ok(())
+}
+
+/// NeMo's description of a model was once not read.
+#[test]
+fn a_model_that_nemo_describes_is_counted() -> Outcome {
+    let config = "name: megatron_gpt\ntrainer:\n  devices: 4\n  num_nodes: 1\n  precision: bf16\nmodel:\n  mcore_gpt: True\n  micro_batch_size: 2\n  tensor_model_parallel_size: 2\n  encoder_seq_length: 2048\n  num_layers: 32\n  hidden_size: 4096\n  ffn_hidden_size: 16384\n  num_attention_heads: 32\n  megatron_amp_O2: True\n  optim:\n    name: distributed_fused_adam\n";
+    let (_folder, flags) = launch(&[("gpt.yaml", config)])?;
+    let estimate = of(flags)?;
+    assert_eq!((estimate.framework.as_deref(), estimate.layout.parallel.tensor), (Some("nemo"), 2));
+    let said = estimate.assumptions.join("\n");
+    assert!(estimate.is_least && said.contains("vocabulary") && !said.contains("no sharding"), "{said}");
+    let named = config.replace("  mcore_gpt: True\n", "  mcore_gpt: True\n  override_vocab_size: 51200\n");
+    let (_folder, flags) = launch(&[("gpt.yaml", &named)])?;
+    let counted = of(flags)?;
+    assert!(!counted.is_least && near(Bytes(counted.size.parameters.low as i64), 6.67e9 / Bytes::GIB.0 as f64));
+    Ok(())
+}
+
+/// A file of another trainer's that only looked configured once decided that FSDP shares the states out; and `--bf16` stood beside the
+/// assumption that nobody had named a precision.
+#[test]
+fn the_names_of_shipped_files_and_stated_numbers_count() -> Outcome {
+    let config = "model_name_or_path: Qwen/Qwen2.5-7B\nstage: sft\ndo_train: true\nfinetuning_type: full\ndeepspeed: examples/deepspeed/ds_z3_config.json\ndataset: house\ncutoff_len: 2048\nbf16: true\n";
+    let (_folder, flags) =
+        launch(&[("tune.yaml", config), ("run.sh", "NPROC_PER_NODE=4 llamafactory-cli train tune.yaml\n")])?;
+    let estimate = of(flags)?;
+    assert_eq!(estimate.layout.sharding, oomdoc::internal::memory::Sharding::ZeroThree);
+    let script = "accelerate launch --num_processes 2 -m trl.scripts.dpo --model_name_or_path Qwen/Qwen2.5-0.5B --bf16 --max_length 512\n";
+    let (_folder, flags) = launch(&[("run.sh", script)])?;
+    let said = of(flags)?.assumptions.join("\n");
+    assert!(!said.contains("no precision"), "{said}");
+    Ok(())
+}
+
 /// A job on no GPU was once laid out on one.
 #[test]
 fn nothing_is_counted_for_no_gpu() {

@@ -42,6 +42,7 @@ pub fn estimate(planned: &PlannedJob, options: &Options) -> Result<Estimate, Est
     let is_served = job.as_deref().is_some_and(serves);
     let per_node = known.number("config.processes_per_node");
     let mut assumed = Vec::new();
+    let is_unsharded = known.text("config.sharding").is_none();
     let mut assume = |name: &str, value: f64, words: &str| {
         if known.number(name).is_none() {
             known.say(name, Value::Number(value));
@@ -52,7 +53,7 @@ pub fn estimate(planned: &PlannedJob, options: &Options) -> Result<Estimate, Est
         Some(ranks) => assume("job.world_size", ranks, "one node: no other number was given"),
         None => assume("job.world_size", 1.0, "one GPU: no other number was given"),
     }
-    if !is_served {
+    if !is_served && is_unsharded {
         assume("config.zero_stage", 0.0, "nothing is sharded over the ranks: no sharding was given");
     }
     let trains = launch.trains(&known).unwrap_or_else(|| {

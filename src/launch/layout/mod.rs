@@ -9,7 +9,7 @@ pub(crate) use serving::serves;
 
 use super::JobConfig;
 use crate::facts::{Facts, Value};
-use crate::knowledge::{Behaviour, CompanionRow, EngineIs, Trains, TrainsIn, Version};
+use crate::knowledge::{Behaviour, CompanionRow, EngineIs, Framework, Trains, TrainsIn, Version};
 use crate::memory::{
     Attention, Checkpoint, Cluster, Export, IdleOffload, Implementation, Layout, Logits, ModelSize, OffloadDevice,
     Parallel, Recomputation, Resume, Samples, Sharding, WeightsLoad, Width,
@@ -186,10 +186,12 @@ impl JobConfig<'_> {
         self.framework.map_or(&[], |framework| &framework.companion)
     }
 
-    /// How the framework trains, or, if it does not say, one of the configured frameworks. A trainer that leaves that to
+    /// How the framework trains, or, if it does not say, a configured one that it builds on. A trainer that leaves that to
     /// its configuration trains as most do, once the configuration says in which numbers.
     pub(crate) fn trains(&self, facts: &Facts) -> Option<Trains> {
-        let mut known = self.framework.into_iter().chain(self.configured.iter().copied());
+        let stack = self.knowledge.stack(self.framework());
+        let is_beneath = |known: &&Framework| self.framework.is_none() || stack.contains(&&*known.name);
+        let mut known = self.framework.into_iter().chain(self.configured.iter().copied().filter(is_beneath));
         let by_numbers = || Config(facts).text("trains_in").map(|_| USUAL);
         known.find_map(|framework| framework.trains).or_else(by_numbers)
     }
