@@ -427,6 +427,17 @@ fn the_names_of_shipped_files_and_stated_numbers_count() -> Outcome {
     Ok(())
 }
 
+/// A recipe of torchtune for one device was once told to use ZeRO and to offload Adam, of which it has neither.
+#[test]
+fn a_framework_is_told_to_do_only_what_it_can() -> Outcome {
+    let config = "model:\n  _component_: torchtune.models.llama3_1.llama3_1_8b\ntokenizer:\n  max_seq_len: 1024\noptimizer:\n  _component_: torch.optim.AdamW\nbatch_size: 1\nenable_activation_checkpointing: True\ndtype: bf16\n";
+    let (_folder, flags) = launch(&[("8B_full_single_device.yaml", config)])?;
+    let fit = of(Flags { fit: Some(Bytes(64 << 30)), ..flags })?.fit.ok_or("nothing was looked for")?;
+    let changes: Vec<&str> = fit.changes.iter().map(|change| change.flag.as_str()).collect();
+    assert_eq!((fit.fits, changes), (Fits::Surely, vec!["--optimizer adamw-8bit"]), "{fit:?}");
+    Ok(())
+}
+
 /// A job on no GPU was once laid out on one.
 #[test]
 fn nothing_is_counted_for_no_gpu() {

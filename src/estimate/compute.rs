@@ -88,7 +88,7 @@ pub fn estimate(planned: &PlannedJob, options: &Options) -> Result<Estimate, Est
         moments: moments.into_iter().map(Need::from).collect(),
         is_least: !Plan::is_whole(&size, &layout),
         assumptions: assumed,
-        fit: limits.map(|limits| fit::search(&size, &layout, limits, &knowledge.prices)),
+        fit: limits.map(|limits| fit::search(&size, &layout, limits, &knowledge.prices.without(launch.lacks()))),
         size,
         layout,
     })

@@ -83,6 +83,9 @@ pub struct Framework {
     /// option that passes them on.
     #[serde(default)]
     pub set_in: BTreeMap<Arc<str>, Arc<str>>,
+    /// Changes of `rules/prices.toml` that it cannot make.
+    #[serde(default)]
+    pub lacks: Vec<Box<str>>,
     /// The version from which on it has a behaviour that the memory arithmetic depends on.
     #[serde(default)]
     pub since: BTreeMap<Behaviour, Version>,

@@ -27,6 +27,7 @@ pub(super) fn ladders(model: &ModelSize, layout: &Layout, prices: &Prices) -> Ve
     let of_layout = [attention, loss, batch, recomputation, sharding, sequence, resume, offload, pin];
     let mut ladders: Vec<Vec<Rung>> = of_layout.iter().map(|ladder| ladder(layout, prices)).collect();
     ladders.extend([training(model, layout, prices), nodes(prices)]);
+    ladders.iter_mut().for_each(|ladder| ladder.retain(|rung| !rung.price.is_lacking));
     ladders.retain(|ladder| !ladder.is_empty());
     ladders
 }

@@ -182,6 +182,11 @@ impl JobConfig<'_> {
         version.and_then(|version| version.parse::<Version>().ok()).is_none_or(|version| version >= *since)
     }
 
+    /// The changes of an estimate that the framework cannot make.
+    pub(crate) fn lacks(&self) -> &[Box<str>] {
+        self.framework.map_or(&[], |framework| &framework.lacks)
+    }
+
     fn companion_rows(&self) -> &[CompanionRow] {
         self.framework.map_or(&[], |framework| &framework.companion)
     }
