@@ -232,3 +232,27 @@ fn the_cheapest_change_that_fits_leads() -> Outcome {
     assert_ne!(turned(&of("39.38")?)?[0], "zero_optimization.stage");
     Ok(())
 }
+
+/// Of two changes that suffice only together, the second was once priced as if it were made alone: on each host every rank would keep all
+/// states.
+#[test]
+fn a_change_of_a_set_is_priced_as_one_of_the_set() -> Outcome {
+    let spread = "{\"zero_optimization\": {\"stage\": 2}, \"bf16\": {\"enabled\": true}}\n";
+    let script = "deepspeed --num_gpus=8 run_clm.py --model_name_or_path Qwen/Qwen2.5-72B --do_train --bf16 --per_device_train_batch_size 1 --gradient_checkpointing --deepspeed spread.json\n";
+    let log = format!(
+        "[rank4]: Traceback (most recent call last):\n[rank4]:   File \"/w/run_clm.py\", line 590, in main\n[rank4]:     trainer.train()\n[rank4]:   File \"/v/site-packages/deepspeed/runtime/engine.py\", line 1180, in _configure_distributed_model\n[rank4]:     self.module.to(self.device)\n[rank4]: {}",
+        oom("462.00 MiB", "0.01")
+    );
+    let report = report(&[("job.log", &log), ("spread.json", spread), ("run.sh", script)])?;
+    let diagnosis = root(&report)?.diagnoses.first().ok_or("no cause")?;
+    let set = diagnosis.set.as_ref().ok_or("no set")?;
+    assert_eq!(set.knobs, ["zero_optimization.stage", "zero_optimization.offload_optimizer.device"]);
+    let whole: f64 =
+        diagnosis.patches.iter().take(2).filter_map(|patch| patch.effect.gpu_bytes).map(|moved| moved.gib()).sum();
+    let second = &diagnosis.patches[1];
+    assert_eq!((second.needs.gpu, second.suffices), (set.needs.gpu, None));
+    assert!(whole < -250.0, "{whole}");
+    // 72.7 B × 20 bytes at most, shared by all ranks of the host.
+    assert!(second.effect.host_bytes.is_some_and(|moved| moved.gib() < 1400.0), "{:?}", second.effect);
+    Ok(())
+}

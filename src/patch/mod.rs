@@ -133,6 +133,7 @@ impl<'a> Workbench<'a> {
             // The patches of the set go first.
             let mut place = 0..;
             proposed.sort_by_cached_key(|_| place.next().is_none_or(|place: usize| !places.contains(&place)));
+            self.price_in_turn(&mut proposed[..places.len()]);
             set
         });
         if set.is_none() {

@@ -2,7 +2,7 @@
 
 use super::{Proposed, Workbench};
 use crate::launch::Prediction;
-use crate::model::{Kind, Need, PatchNeeds, PatchSet};
+use crate::model::{Kind, Need, PatchEffect, PatchNeeds, PatchSet};
 
 /// The most changes in one set; more would be no advice.
 const MOST: usize = 3;
@@ -60,6 +60,24 @@ impl Workbench<'_> {
             sound.max_by_key(|place| freed(&proposed[*place])).filter(|most| freed(&proposed[*most]) >= least)
         {
             proposed[..=most].rotate_right(1);
+        }
+    }
+
+    /// Prices each change of a set by what it adds to those before it, since together they are what is proposed: offload beside
+    /// sharding costs each host far less than alone.
+    pub(super) fn price_in_turn(&self, set: &mut [Proposed<'_>]) {
+        for place in 1..set.len() {
+            let made = |count: usize| self.with(set[..count].iter().flat_map(|proposed| &proposed.turned));
+            let then = made(place + 1);
+            let Some((before, after)) = self.launch.predict(&made(place)).zip(self.launch.predict(&then)) else {
+                return;
+            };
+            let moved = before.change_to(&after, self.phase);
+            let (_, needs) = self.price(&&then);
+            let patch = &mut set[place].patch;
+            patch.effect = PatchEffect { gpu_bytes: moved.device, host_bytes: moved.host };
+            // Whether they suffice is said of the set.
+            (patch.needs, patch.suffices) = (needs, None);
         }
     }
 
