@@ -123,7 +123,6 @@ pub(super) fn buckets(config: Config<'_>, sharding: Sharding) -> Buckets {
         prefetch: elements("prefetch_bucket", usual.prefetch),
         max_live: elements("max_live_parameters", usual.max_live),
         gradients_are_buckets: config.flag("gradient_buffer").unwrap_or(usual.gradients_are_buckets),
-        ..usual
     }
 }
 
