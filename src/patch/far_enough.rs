@@ -14,12 +14,12 @@ const MOST_STEPS: usize = 16;
 
 impl<'a> Workbench<'a> {
     /// `goal`, or the first of further steps of the same turn with which the job fits, if its plan explains the shortage
-    /// and knows such a step.
-    pub(super) fn far_enough(&self, knob: &'a Knob, turn: &'a Turn, goal: Goal) -> Goal {
-        let Goal::Value(first) = &goal else { return goal };
+    /// and knows such a step; and whether it does.
+    pub(super) fn far_enough(&self, knob: &'a Knob, turn: &'a Turn, goal: Goal) -> (Goal, bool) {
+        let Goal::Value(first) = &goal else { return (goal, false) };
         let is_smaller = matches!(turn.to, To::Scale(by) if by < 1.0);
         if !is_smaller || self.kind != Kind::GpuOom || !self.explains() {
-            return goal;
+            return (goal, false);
         }
         let further = |from: &String| match turn::to(knob, turn, Some(from)) {
             Some(Goal::Value(next)) => Some(next),
@@ -27,7 +27,7 @@ impl<'a> Workbench<'a> {
         };
         let mut steps = iter::successors(Some(first.clone()), further).take(MOST_STEPS);
         let found = steps.find(|to| self.fits_with(knob, turn, to));
-        found.map_or(goal, Goal::Value)
+        found.map_or((goal, false), |to| (Goal::Value(to), true))
     }
 
     /// Whether the job fits at the incident's moment and at all others once `knob` is set to `to`.

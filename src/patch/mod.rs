@@ -303,7 +303,7 @@ impl<'a> Workbench<'a> {
         let set = setting.filter(|setting| setting.entry.value != Value::Null);
         let from = set.map(|setting| setting.entry.value.to_string()).or(default.map(str::to_owned));
         let goal = goal::goal(self, row, knob, turn, from.as_deref())?;
-        let goal = self.far_enough(knob, turn, goal);
+        let (goal, fits) = self.far_enough(knob, turn, goal);
         let (partners, turned) = self.partners(knob, turn, &goal)?;
         let then = LazyCell::new(|| self.with(&turned));
         let price = LazyCell::new(|| self.price(&then));
@@ -354,7 +354,7 @@ impl<'a> Workbench<'a> {
             diff,
             edits,
             effect,
-            suffices: self.suffices(&needs),
+            suffices: self.suffices(&needs).or(fits.then_some(true)),
             needs,
             constraint: self.in_one(open.iter().chain(&notes)),
             note: self.in_one(notes.iter()),
