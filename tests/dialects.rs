@@ -70,7 +70,7 @@ fn facts_are_ones_that_rules_may_ask_for() -> Outcome {
                 continue;
             }
             let fact = knowledge.facts.iter().find(|fact| *fact.name == *name);
-            let fact = fact.ok_or_else(|| format!("{place}: no such fact in rules/facts.toml"))?;
+            let fact = fact.ok_or_else(|| format!("{place}: no such fact in rules/facts/"))?;
             let words = match &row.is {
                 Some(Plain::Flag(flag)) => flag.to_string(),
                 Some(Plain::Number(number)) => number.to_string(),

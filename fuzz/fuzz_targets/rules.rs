@@ -16,7 +16,7 @@ const FILES: &[&str] = &[
     "phases/framework.toml",
     "frameworks.toml",
     "levers.toml",
-    "facts.toml",
+    "facts/job.toml",
     "calibration.toml",
     "messages/producer.toml",
     "signs/words.toml",

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::causes::Condition;
 use super::language::Words;
 
-/// `rules/facts.toml`: the names under which settings of several frameworks are one fact.
+/// A file of `rules/facts/`: the names under which settings of several frameworks are one fact.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FactFile {

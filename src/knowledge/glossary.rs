@@ -12,7 +12,7 @@ use super::language::Words;
 pub struct Glossary {
     /// Kinds, phases and figures.
     pub words: Vec<Word>,
-    /// The facts, beside those of `rules/facts.toml`, that conditions may use: what a log states about the incident.
+    /// The facts, beside those of `rules/facts/`, that conditions may use: what a log states about the incident.
     pub facts: Vec<Fact>,
 }
 

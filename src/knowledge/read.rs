@@ -19,9 +19,8 @@ use super::{
 type Outcome<T> = Result<T, KnowledgeError>;
 
 /// The shipped files outside any folder.
-const FILES: [&str; 10] = [
+const FILES: [&str; 9] = [
     "calibration.toml",
-    "facts.toml",
     "frameworks.toml",
     "inputs.toml",
     "launchers.toml",
@@ -36,7 +35,7 @@ const FILES: [&str; 10] = [
 pub(super) fn is_known(file: &File<'_>) -> bool {
     match (file.folder(), file.origin) {
         ("phases" | "messages" | "signs" | "causes" | "knobs" | "models" | "redaction" | "ranking", _)
-        | ("glossary" | "dialects", Origin::Shipped) => true,
+        | ("glossary" | "dialects" | "facts", Origin::Shipped) => true,
         ("", Origin::Shipped) => FILES.contains(&file.path),
         _ => false,
     }
@@ -118,7 +117,9 @@ pub(super) fn advice(files: &[File<'_>]) -> Outcome<AdviceWords> {
 }
 
 pub(super) fn facts(files: &[File<'_>]) -> Outcome<Vec<Fact>> {
-    named("facts.toml", files).map_or(Ok(Vec::new()), |file| Ok(file.read::<facts::FactFile>()?.fact))
+    let read: Vec<Vec<Fact>> =
+        of("facts", files).map(|file| Ok(file.read::<facts::FactFile>()?.fact)).collect::<Outcome<_>>()?;
+    Ok(read.concat())
 }
 
 pub(super) fn dialects(files: &[File<'_>]) -> Outcome<Vec<Dialect>> {

@@ -1,4 +1,4 @@
-//! Facts that other facts imply, by the rows of `rules/facts.toml`.
+//! Facts that other facts imply, by the rows of `rules/facts/`.
 
 use std::collections::HashSet;
 

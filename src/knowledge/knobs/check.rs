@@ -129,7 +129,7 @@ fn meanings(knob: &Knob, facts: &[Fact]) -> Result<(), String> {
         return if knob.means.is_empty() { Ok(()) } else { Err("`means` without a `fact`".to_owned()) };
     };
     let fact = facts.iter().find(|fact| fact.name == *name);
-    let fact = fact.ok_or_else(|| format!("no fact `{name}` in rules/facts.toml"))?;
+    let fact = fact.ok_or_else(|| format!("no fact `{name}` in rules/facts/"))?;
     let turned = knob.lever.iter().filter_map(|turn| match &turn.to {
         To::Value(value) => Some(value.as_str()),
         _ => None,

@@ -207,7 +207,7 @@ fn refuses_what_does_not_hold_together() {
             "framework = 'x'\nsource = 'y'\n[[knob]]\nid = 'x'\ntarget = 'cli'\n{rows}\n{words}\n\
              [[knob]]\nid = 'y'\ntarget = 'cli'\ntype = 'flag'\nspelling = [{{ name = 'z' }}]\n{words}\n"
         );
-        let files = [("levers.toml", levers), ("facts.toml", facts), ("knobs/x.toml", knobs.as_str())];
+        let files = [("levers.toml", levers), ("facts/configuration.toml", facts), ("knobs/x.toml", knobs.as_str())];
         let error = Knowledge::load(files.into_iter()).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(error.starts_with("rules/knobs/x.toml: x: ") && error.contains(expected), "{rows}\n{error}");
     }

@@ -51,8 +51,7 @@ pub(super) fn check(
     }
     let named = |file: &'static str, name: &str, words: &Words| (file, name.to_owned(), words.is_partial());
     let meanings = knowledge.levers.iter().map(|lever| named("rules/levers.toml", &lever.name, &lever.meaning));
-    let meanings =
-        meanings.chain(knowledge.facts.iter().map(|fact| named("rules/facts.toml", &fact.name, &fact.meaning)));
+    let meanings = meanings.chain(knowledge.facts.iter().map(|fact| named("rules/facts/", &fact.name, &fact.meaning)));
     let facts = glossary.facts.iter().map(|fact| named("rules/glossary/facts.toml", &fact.name, &fact.meaning));
     let explained = glossary.words.iter().map(|word| named("rules/glossary/words.toml", &word.name, &word.meaning));
     for (file, name, _) in meanings.chain(facts).chain(explained).filter(|(_, _, is_partial)| *is_partial) {
