@@ -111,3 +111,52 @@ fn who_fills_the_disk_of_a_pod_did_not_run_out_of_memory() -> Outcome {
     assert_eq!(end.other_failure.map(|failure| failure.name), Some(OtherFailureName::DiskFull));
     Ok(())
 }
+
+#[test]
+fn a_script_that_parses_its_options_takes_no_others() -> Outcome {
+    let parser = "import argparse\nfrom transformers import AutoModelForCausalLM\nap = argparse.ArgumentParser()\nap.add_argument('--bs', type=int)\nap.add_argument('--ctx', type=int)\nap.add_argument('--accum', type=int)\na = ap.parse_args()\n";
+    let script = "python lora.py --bs 4 --ctx 4096 --accum 2\n";
+    let end = report(&[("job.log", &stack("loss = model(batch).loss")), ("lora.py", parser), ("launch.sh", script)])?;
+    let first = &patches(&end)?[0];
+    // What keeps the global batch has the script's own name, too.
+    assert!(first.diff.as_deref().is_some_and(|diff| diff.contains("--bs 2 --ctx 4096 --accum 4")), "{first:?}");
+    let known = ["--bs", "--ctx", "--accum"];
+    assert!(knobs(&end)?.iter().all(|knob| !knob.starts_with("--") || known.contains(knob)), "{:?}", knobs(&end)?);
+    Ok(())
+}
+
+#[test]
+fn workers_that_the_call_asks_for_stay() -> Outcome {
+    let log = "Traceback (most recent call last):\n  File \"/w/train.py\", line 9, in <module>\n    for x in dl:\n  File \"/v/site-packages/torch/utils/data/dataloader.py\", line 1251, in _try_get_data\n    data = self._data_queue.get(timeout=timeout)\nRuntimeError: DataLoader worker (pid 8812) is killed by signal: Killed. \nslurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM Killed.\n";
+    let with = |arguments: &str| -> Result<String, Box<dyn Error>> {
+        let script =
+            format!("from torch.utils.data import DataLoader\ndl = DataLoader(ds, num_workers=32{arguments})\n");
+        let end = report(&[("job.log", log), ("train.py", &script)])?;
+        Ok(patches(&end)?[0].diff.clone().unwrap_or_default())
+    };
+    assert!(with(", prefetch_factor=8, persistent_workers=True")?.contains("+dl = DataLoader(ds, num_workers=8, "));
+    assert!(with("")?.contains("+dl = DataLoader(ds, num_workers=0)"));
+    Ok(())
+}
+
+#[test]
+fn a_gathered_state_stays_on_one_rank() -> Outcome {
+    let log = format!(
+        "[rank0]: Traceback (most recent call last):\n[rank0]:   File \"/w/train.py\", line 4, in save\n[rank0]:     state = model.state_dict()\n[rank0]:   File \"/v/site-packages/torch/distributed/fsdp/_state_dict_utils.py\", line 715, in _post_state_dict_hook\n[rank0]:     processed_state_dict = _post_state_dict_hook_fn[fsdp_state._state_dict_type](\n[rank0]: {OOM}"
+    );
+    let script = "def save(model):\n    cfg = FullStateDictConfig(offload_to_cpu=False, rank0_only=False)\n    with FSDP.state_dict_type(model, StateDictType.FULL_STATE_DICT, cfg):\n        torch.save(model.state_dict(), p)\n";
+    let end = report(&[("job.log", &log), ("train.py", script)])?;
+    let diff = patches(&end)?[0].diff.clone().unwrap_or_default();
+    assert!(diff.contains("+    cfg = FullStateDictConfig(offload_to_cpu=True, rank0_only=True)"), "{diff}");
+    Ok(())
+}
+
+#[test]
+fn copies_that_the_optimizer_makes_are_its_states() -> Outcome {
+    let log = format!(
+        "[rank2]: Traceback (most recent call last):\n[rank2]:   File \"/m/pretrain_gpt.py\", line 301, in <module>\n[rank2]:     pretrain(\n[rank2]:   File \"/m/megatron/training/training.py\", line 1069, in setup_model_and_optimizer\n[rank2]:     optimizer = get_megatron_optimizer(\n[rank2]:   File \"/m/megatron/core/optimizer/optimizer.py\", line 611, in __init__\n[rank2]:     main_param = param.detach().clone().float()\n[rank2]: {OOM}"
+    );
+    let end = report(&[("job.log", &log)])?;
+    assert_eq!(&*root(&end)?.diagnoses[0].cause, "optimizer_states_on_gpu");
+    Ok(())
+}

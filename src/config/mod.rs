@@ -252,6 +252,11 @@ impl Document {
         if let Body::Python(_) = self.body { python::printed(&self.text) } else { Vec::new() }
     }
 
+    /// The options that a program in Python declares itself, without dashes; none if it leaves that to a library.
+    pub fn declared_options(&self) -> &[String] {
+        if let Body::Python(code) = &self.body { code.declared() } else { &[] }
+    }
+
     /// Drops the settings that options of the program itself decide, as far as `is_given` says that these are given elsewhere.
     pub fn leave_out(&mut self, is_given: impl Fn(&str) -> bool) {
         if let Body::Python(code) = &self.body {

@@ -11,6 +11,10 @@ impl Code {
     pub fn option(&self, _: &str) -> Option<&str> {
         None
     }
+
+    pub fn declared(&self) -> &[String] {
+        &[]
+    }
 }
 
 pub(super) fn read_code(_: &str) -> Option<Parsed> {

@@ -36,7 +36,14 @@ pub fn explain_request(facts: &mut Facts, incident: &Incident, models: &Models) 
     };
     let rounding = if is_exact { Rounding::Exact } else { Rounding::Caching };
     let layout = layout(facts);
-    let matches = size_matches(&Requested::printed(bytes, &figure.text, rounding), &model, &layout);
+    let mut matches = size_matches(&Requested::printed(bytes, &figure.text, rounding), &model, &layout);
+    // A matrix of tokens by tokens is of sequences as long as the job's, and attention makes it.
+    let sequence = layout.batch.map(|batch| batch.sequence);
+    let may_be_attention = |found: &SizeMatch| {
+        sequence.is_none_or(|own| found.multiple == Some(own))
+            && may_come_from(facts, &["attn", "attention", "softmax"])
+    };
+    matches.retain(|found| found.quantity != "attention matrix" || may_be_attention(found));
     let Some(found) = distinct(&matches) else { return };
     // The size does not tell fp32 from twice as many tokens in 16 bit, so both formulas are shown; the job's own number of tokens does.
     let is_as_good = |other: &&SizeMatch| {
@@ -80,6 +87,18 @@ pub fn count_copies(facts: &mut Facts) {
         let cites = facts.get("figures.torch_allocated").map(|known| known.cites.clone()).unwrap_or_default();
         facts.cite("requested.copies", Value::Number(whole), cites);
     }
+}
+
+/// Whether the failing stack has one of `words`, or nothing of it is known.
+fn may_come_from(facts: &Facts, words: &[&str]) -> bool {
+    let texts = |name: &str| match facts.get(name).map(|known| known.value.clone()) {
+        Some(Value::List(items)) => items,
+        _ => Vec::new(),
+    };
+    let mut said = texts("frames").into_iter().chain(texts("code")).peekable();
+    let has =
+        |text: &Value| matches!(text, Value::Text(text) if words.iter().any(|word| text.to_lowercase().contains(word)));
+    said.peek().is_none() || said.any(|text| has(&text))
 }
 
 /// The first match, unless it may be chance or another family matches as well.

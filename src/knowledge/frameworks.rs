@@ -83,6 +83,9 @@ pub struct Framework {
     /// option that passes them on.
     #[serde(default)]
     pub set_in: BTreeMap<Arc<str>, Arc<str>>,
+    /// Whether it is a library whose options are those of scripts, each of which parses its own.
+    #[serde(default)]
+    pub leaves_options_to_scripts: bool,
     /// Changes of `rules/prices.toml` that it cannot make.
     #[serde(default)]
     pub lacks: Vec<Box<str>>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::part::{self, Failed, Part};
 use crate::config::{Command, Document, Entry, EntryKind, Format};
-use crate::knowledge::{Knob, Target, is_end, is_named, last_step};
+use crate::knowledge::{Knob, Target, Type, is_end, is_named, last_step};
 
 /// A knob as a configuration sets it.
 #[derive(Clone, Copy)]
@@ -214,9 +214,9 @@ fn is_queued_by(document: &Document, mark: &str) -> bool {
     document.scheduler().is_some_and(|scheduler| scheduler.mark == mark)
 }
 
-/// Whether an entry of `document` may be the option of a program that nobody knows: a number that is given to a script of Python or stands in a
+/// Whether an entry of `document` may be the option of a program that nobody knows: a number (a switch, if `of` is one) that is given to a script of Python or stands in a
 /// configuration, and is not about evaluation. A file that describes a model says what its weights are.
-fn may_be_a_strangers(entry: &Entry, document: &Document) -> bool {
+fn may_be_a_strangers(of: Type, entry: &Entry, document: &Document) -> bool {
     let is_of_script = |command: usize| document.commands().get(command).is_some_and(runs_python);
     let of_command = match entry.kind {
         EntryKind::Flag => entry.command.is_some_and(is_of_script) || document.format() == Format::Log,
@@ -231,10 +231,14 @@ fn may_be_a_strangers(entry: &Entry, document: &Document) -> bool {
         document.format() == Format::Json && keys.any(|key| matches!(key, "model_type" | "architectures"))
             || matches!(file, "generation_config.json" | "tokenizer_config.json")
     };
-    let is_number = matches!(&entry.value.to_string().parse::<f64>(), Ok(number) if number.is_finite());
+    let words = entry.value.to_string();
+    let is_meant = match of {
+        Type::Bool | Type::Flag => words.eq_ignore_ascii_case("true") || words.eq_ignore_ascii_case("false"),
+        _ => matches!(words.parse::<f64>(), Ok(number) if number.is_finite()),
+    };
     let is_file = !matches!(document.format(), Format::Log | Format::Python);
     let is_of_evaluation = part::is_of_evaluation(above) || is_file && part::is_of_evaluation(file);
-    of_command && is_number && !is_of_evaluation && !is_model()
+    of_command && is_meant && !is_of_evaluation && !is_model()
 }
 
 /// Whether the commands of the job name other files of its format, but not `document`: `--config exp.yaml` beside `base.yaml`.
@@ -264,7 +268,7 @@ fn runs_python(command: &Command) -> bool {
 /// starts, and each scheduler has options of its own.
 fn suits(knob: &Knob, entry: &Entry, document: &Document) -> bool {
     let target = knob.target;
-    if knob.is_generic() && target == Target::Cli && !may_be_a_strangers(entry, document) {
+    if knob.is_generic() && target == Target::Cli && !may_be_a_strangers(knob.r#type, entry, document) {
         return false;
     }
     match entry.kind {

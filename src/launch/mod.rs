@@ -266,6 +266,9 @@ impl<'k> JobConfig<'k> {
     /// Whether `knob` may be the job's: not if it is generic, which matches settings of any program, and the job is known to run a
     /// framework with options of its own. A script on top of that framework has further ones.
     pub fn may_have(&self, knob: &Knob) -> bool {
+        if self.is_unknown_to_the_script(knob) {
+            return false;
+        }
         if !knob.is_generic() {
             return true;
         }
@@ -273,6 +276,24 @@ impl<'k> JobConfig<'k> {
         let is_known = |key: &str| self.of_stack().any(|other| !other.is_generic() && other.knows(key));
         let is_of_script = |setting: Setting<'_>| setting.is_own() && !is_known(without_file(&setting.entry.key));
         self.knowledge.is_beneath_others(framework) && self.setting(knob).is_some_and(is_of_script)
+    }
+
+    /// Whether `knob` is an option that the job's script would refuse: it parses its options itself, and this is none of them. Libraries like
+    /// diffusers parse nothing; their options are those of their examples.
+    fn is_unknown_to_the_script(&self, knob: &Knob) -> bool {
+        /// A parser of fewer options may add to those of a framework.
+        const LEAST: usize = 3;
+        let is_of_scripts = || {
+            let known = self.knowledge.frameworks.iter().find(|known| known.name == knob.framework);
+            knob.is_generic() || known.is_some_and(|known| known.leaves_options_to_scripts)
+        };
+        if knob.target != Target::Cli || !is_of_scripts() || self.setting(knob).is_some() {
+            return false;
+        }
+        let declared = || self.documents.iter().flat_map(Document::declared_options);
+        declared().count() >= LEAST
+            && self.class_of(knob).is_none()
+            && !declared().any(|option| knob.names().any(|name| plain_name(name) == *option))
     }
 
     fn of_stack(&self) -> impl Iterator<Item = &'k Knob> {

@@ -37,6 +37,8 @@ pub(super) struct Code {
     written: HashMap<String, Range<usize>>,
     /// The options of the program that give settings their values, by the settings' keys.
     options: HashMap<String, String>,
+    /// All options that the program declares, without dashes.
+    declared: Vec<String>,
     /// Where the bytes of a notebook's code stand in its text.
     notebook: Option<notebook::Places>,
 }
@@ -62,6 +64,11 @@ impl Code {
     /// The options of the program itself that give `key` its value.
     pub fn option(&self, key: &str) -> Option<&str> {
         self.options.get(key).map(String::as_str)
+    }
+
+    /// The options that the program declares itself, without dashes: `batch_size`.
+    pub fn declared(&self) -> &[String] {
+        &self.declared
     }
 }
 
@@ -247,7 +254,10 @@ impl<'t> CodeReader<'t> {
         let Some((function, arguments)) = parts(call, "function", "arguments") else { return };
         let Some(name) = dotted(&self.definitions, function) else { return };
         let last_name = name.rsplit('.').next().unwrap_or_default().to_owned();
-        if arguments.kind() != "argument_list" || name == "dict" || CodeWords::shipped().declares_option(&last_name) {
+        if arguments.kind() == "argument_list" && CodeWords::shipped().declares_option(&last_name) {
+            return self.declare(arguments);
+        }
+        if arguments.kind() != "argument_list" || name == "dict" {
             return;
         }
         if self.environment(&name, arguments) {
@@ -306,6 +316,14 @@ impl<'t> CodeReader<'t> {
             self.classes.push((last_name, call.start_byte()));
         }
         self.code.calls.push(Call { name, span: arguments.byte_range(), last, names, takes_options, is_open });
+    }
+
+    /// `add_argument("-b", "--batch-size")`
+    fn declare(&mut self, arguments: Syntax<'t>) {
+        let mut cursor = arguments.walk();
+        let names = arguments.named_children(&mut cursor).filter_map(|argument| self.definitions.string(argument));
+        let flags = names.filter(|name| name.starts_with('-'));
+        self.code.declared.extend(flags.map(|flag| flag.trim_start_matches('-').replace('-', "_")));
     }
 
     /// `os.environ.setdefault("NAME", "value")`

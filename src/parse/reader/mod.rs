@@ -287,8 +287,11 @@ impl Reader {
                     // The grammar knows rank and process better, so only the device is taken.
                     let device = shortage.victims.into_iter().next().and_then(|victim| victim.device);
                     // What was taken for a container's figures is none of a node's.
-                    let is_alike = |what: &What| matches!(what, What::Shortage(own) if own.kind == shortage.kind);
-                    let figures = if is_alike(&stated[*place].what) { event.figures } else { Vec::new() };
+                    let is_alike = matches!(&stated[*place].what, What::Shortage(own) if own.kind == shortage.kind);
+                    let is_of_container =
+                        |figure: &Figure| matches!(figure.name, FigureName::MemcgUsage | FigureName::MemcgLimit);
+                    let mut figures = event.figures;
+                    figures.retain(|figure| is_alike || !is_of_container(figure));
                     fill_in(&mut stated[*place], figures, Victim { device, ..Victim::default() });
                 }
                 continue;
