@@ -25,10 +25,11 @@ pub use edit::apply;
 use std::cell::{LazyCell, OnceCell};
 use std::ops::Deref;
 
-use crate::config::{Entry, EntryKind, Value};
+use crate::config::{Entry, EntryKind, Format, Value};
 use crate::facts::{Answer, Evaluator, Facts};
 use crate::knowledge::{
-    CauseRule, Condition, Direction, Knob, Knowledge, Language, NotAdvisedRow, PatchRow, Target, To, Turn, plain_name,
+    CauseRule, Condition, Direction, Knob, Knowledge, Language, NotAdvisedRow, PatchRow, Target, To, Turn, is_named,
+    plain_name,
 };
 use crate::launch::{
     JobConfig, MemoryChange, Prediction, device_memory, device_wanted, host_memory, host_used, without_file,
@@ -217,7 +218,12 @@ impl<'a> Workbench<'a> {
             return Some(as_written(setting.entry));
         }
         let key = setting.map(|setting| plain_name(without_file(&setting.entry.key)));
-        let written = key.and_then(|key| knob.names().find(|name| plain_name(name) == key));
+        // An argument of a call stands below the call's module: `lightning.Trainer.precision`.
+        let in_code = setting.filter(|setting| setting.document.format() == Format::Python).and_then(|setting| {
+            let is_it = |name: &&str| !name.starts_with('-') && is_named(name, without_file(&setting.entry.key));
+            knob.names().find(is_it)
+        });
+        let written = key.and_then(|key| knob.names().find(|name| plain_name(name) == key)).or(in_code);
         if let Some(written) = written {
             return (!self.is_of_another_version(knob, written)).then(|| written.to_owned());
         }
