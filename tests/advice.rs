@@ -4,14 +4,10 @@ mod analyzed;
 
 use std::error::Error;
 
-use analyzed::report;
-use oomdoc::model::{FigureName, Incident, Kind, Patch, Report};
+use analyzed::{report, root};
+use oomdoc::model::{FigureName, Kind, Patch, Report};
 
 type Outcome = Result<(), Box<dyn Error>>;
-
-fn root(report: &Report) -> Result<&Incident, Box<dyn Error>> {
-    Ok(report.incidents.first().ok_or("no incident")?)
-}
 
 /// The first cause.
 fn cause(report: &Report) -> Result<&str, Box<dyn Error>> {

@@ -4,14 +4,10 @@ mod analyzed;
 
 use std::error::Error;
 
-use analyzed::report;
-use oomdoc::model::{Incident, Kind, OtherFailureName, Patch, Phase, Report};
+use analyzed::{report, root};
+use oomdoc::model::{Kind, OtherFailureName, Patch, Phase, Report};
 
 type Outcome = Result<(), Box<dyn Error>>;
-
-fn root(report: &Report) -> Result<&Incident, Box<dyn Error>> {
-    Ok(report.incidents.first().ok_or("no incident")?)
-}
 
 /// The changes of the first cause.
 fn patches(report: &Report) -> Result<&[Patch], Box<dyn Error>> {

@@ -4,16 +4,12 @@ mod analyzed;
 
 use std::error::Error;
 
-use analyzed::report;
-use oomdoc::model::{Incident, Kind, Phase, Report};
+use analyzed::{report, root};
+use oomdoc::model::{Kind, Phase};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
 const OOM: &str = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.16 GiB (GPU 0; 23.69 GiB total capacity; 21.60 GiB already allocated; 500.69 MiB free; 22.20 GiB reserved in total by PyTorch)\n";
-
-fn root(report: &Report) -> Result<&Incident, Box<dyn Error>> {
-    Ok(report.incidents.first().ok_or("no incident")?)
-}
 
 /// The phase, the first cause, and what its patches turn.
 fn told(inputs: &[(&str, &str)]) -> Result<(Phase, String, Vec<String>), Box<dyn Error>> {

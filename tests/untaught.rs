@@ -5,16 +5,12 @@ mod analyzed;
 use std::collections::BTreeSet;
 use std::error::Error;
 
-use analyzed::report;
-use oomdoc::model::{FigureName, Incident, Kind, Patch, Report};
+use analyzed::{report, root};
+use oomdoc::model::{FigureName, Kind, Patch, Report};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
 const STACK: &str = "Traceback (most recent call last):\n  File \"/w/net.py\", line 122, in <module>\n    main(args)\n  File \"/v/site-packages/torch/nn/modules/module.py\", line 1501, in _call_impl\n    return forward_call(*args, **kwargs)\n  File \"/w/net.py\", line 41, in forward\n    h = self.layer(h)\ntorch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 256.00 MiB (GPU 0; 79.20 GiB total capacity; 76.06 GiB already allocated; 201.31 MiB free; 77.51 GiB reserved in total by PyTorch)\n";
-
-fn root(report: &Report) -> Result<&Incident, Box<dyn Error>> {
-    Ok(report.incidents.first().ok_or("no incident")?)
-}
 
 /// The patches of the first cause for a job that was launched so.
 fn patches(script: &str) -> Result<Vec<Patch>, Box<dyn Error>> {

@@ -91,14 +91,14 @@ pub fn count_copies(facts: &mut Facts) {
 
 /// Whether the failing stack has one of `words`, or nothing of it is known.
 fn may_come_from(facts: &Facts, words: &[&str]) -> bool {
-    let texts = |name: &str| match facts.get(name).map(|known| known.value.clone()) {
-        Some(Value::List(items)) => items,
-        _ => Vec::new(),
-    };
-    let mut said = texts("frames").into_iter().chain(texts("code")).peekable();
+    let lists = ["frames", "code"].into_iter().filter_map(|name| match &facts.get(name)?.value {
+        Value::List(items) => Some(items.iter()),
+        _ => None,
+    });
+    let mut said = lists.flatten().peekable();
     let has =
         |text: &Value| matches!(text, Value::Text(text) if words.iter().any(|word| text.to_lowercase().contains(word)));
-    said.peek().is_none() || said.any(|text| has(&text))
+    said.peek().is_none() || said.any(has)
 }
 
 /// The first match, unless it may be chance or another family matches as well.

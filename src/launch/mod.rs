@@ -287,11 +287,12 @@ impl<'k> JobConfig<'k> {
             let known = self.knowledge.frameworks.iter().find(|known| known.name == knob.framework);
             knob.is_generic() || known.is_some_and(|known| known.leaves_options_to_scripts)
         };
-        if knob.target != Target::Cli || !is_of_scripts() || self.setting(knob).is_some() {
-            return false;
-        }
         let declared = || self.documents.iter().flat_map(Document::declared_options);
+        // Asked of every knob, and few jobs come with such a script.
         declared().count() >= LEAST
+            && knob.target == Target::Cli
+            && is_of_scripts()
+            && self.setting(knob).is_none()
             && self.class_of(knob).is_none()
             && !declared().any(|option| knob.names().any(|name| plain_name(name) == *option))
     }

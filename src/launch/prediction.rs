@@ -155,19 +155,18 @@ impl Prediction {
     /// The needs of the incident's moment on a device and on a host, with their capacities; `None` for amounts with
     /// wide bounds.
     pub fn needs(&self, phase: Phase) -> PatchNeeds {
-        let Some(plan) = self.moment(phase) else { return PatchNeeds::default() };
-        let cluster = &self.layout.cluster;
-        let need = |amount: Amount, capacity: Option<Bytes>| {
-            is_narrow(amount).then_some(Need { bytes: amount.middle(), capacity })
-        };
-        PatchNeeds { gpu: need(plan.device(), cluster.device_memory), host: need(plan.host(), cluster.host_memory) }
+        self.needs_by(phase, |amount| is_narrow(amount).then(|| amount.middle()))
     }
 
     /// The least that the incident's moment needs on a device and on a host.
     pub fn least(&self, phase: Phase) -> PatchNeeds {
+        self.needs_by(phase, |amount| Some(amount.low))
+    }
+
+    fn needs_by(&self, phase: Phase, bytes: impl Fn(Amount) -> Option<Bytes>) -> PatchNeeds {
         let Some(plan) = self.moment(phase) else { return PatchNeeds::default() };
         let cluster = &self.layout.cluster;
-        let need = |amount: Amount, capacity: Option<Bytes>| Some(Need { bytes: amount.low, capacity });
+        let need = |amount, capacity| Some(Need { bytes: bytes(amount)?, capacity });
         PatchNeeds { gpu: need(plan.device(), cluster.device_memory), host: need(plan.host(), cluster.host_memory) }
     }
 

@@ -9,6 +9,8 @@ use tree_sitter::Node as Syntax;
 use super::super::Value;
 use super::super::tree::{Member, Node, Shape};
 use super::super::value::{based_number, number};
+use super::named_arguments;
+use crate::knowledge::plain_name;
 
 /// How often a name may stand for another name, or a value for a part of another.
 const DEEPEST: usize = 16;
@@ -89,8 +91,7 @@ impl<'t> Definitions<'t> {
     }
 
     pub fn define_option(&mut self, flag: &str, default: Syntax<'t>) {
-        let name = flag.trim_start_matches('-').replace('-', "_");
-        self.options.entry(name).or_default().push(default);
+        self.options.entry(plain_name(flag)).or_default().push(default);
     }
 
     pub fn count(&mut self, name: &'t str) {
@@ -183,11 +184,7 @@ impl<'t> Definitions<'t> {
             }
             // `dict(a=1)`
             "call" if self.words(expression.child_by_field_name("function")?) == "dict" => {
-                let arguments = expression.child_by_field_name("arguments")?;
-                let mut cursor = arguments.walk();
-                let named = arguments.named_children(&mut cursor).filter(|child| child.kind() == "keyword_argument");
-                let members = named.filter_map(|argument| {
-                    let (name, value) = (argument.child_by_field_name("name")?, argument.child_by_field_name("value")?);
+                let members = named_arguments(expression).into_iter().filter_map(|(name, value)| {
                     let value = Arc::new(self.part(value, depth)?);
                     Some(Member { key: self.words(name).to_owned(), at: name.byte_range(), value })
                 });

@@ -16,7 +16,7 @@ use tree_sitter::{Node as Syntax, Parser, Tree};
 use super::entry::{FoundCommand, FoundSetting};
 use super::tree::{Flattening, Node, Shape};
 use super::{Body, EntryKind, Parsed, Value};
-use crate::knowledge::CodeWords;
+use crate::knowledge::{CodeWords, plain_name};
 use crate::model::LineNumber;
 use literal::{Definitions, Worth};
 
@@ -155,7 +155,7 @@ fn define<'t>(text: &'t str, nodes: &[Syntax<'t>]) -> Definitions<'t> {
                 {
                     let name = definitions.words(left);
                     match class_around(*node) {
-                        Some(class) => defaults.push((class_name(&definitions, class), name, right)),
+                        Some(class) => defaults.push((name_of(&definitions, class), name, right)),
                         None => definitions.define(name, right),
                     }
                 }
@@ -181,7 +181,7 @@ fn define<'t>(text: &'t str, nodes: &[Syntax<'t>]) -> Definitions<'t> {
                 {
                     definitions.define_option(&flag, default);
                 }
-                for (argument, value) in arguments(*node) {
+                for (argument, value) in named_arguments(*node) {
                     definitions.give(function, definitions.words(argument), value);
                 }
             }
@@ -195,7 +195,7 @@ fn define<'t>(text: &'t str, nodes: &[Syntax<'t>]) -> Definitions<'t> {
 }
 
 /// The arguments of a call that have names.
-fn arguments(call: Syntax<'_>) -> Vec<(Syntax<'_>, Syntax<'_>)> {
+fn named_arguments(call: Syntax<'_>) -> Vec<(Syntax<'_>, Syntax<'_>)> {
     let Some(arguments) = call.child_by_field_name("arguments") else { return Vec::new() };
     let mut cursor = arguments.walk();
     let named = arguments.named_children(&mut cursor).filter(|argument| argument.kind() == "keyword_argument");
@@ -208,16 +208,17 @@ fn class_around(assignment: Syntax<'_>) -> Option<Syntax<'_>> {
     (class.kind() == "class_definition").then_some(class)
 }
 
-fn class_name<'t>(definitions: &Definitions<'t>, class: Syntax<'t>) -> &'t str {
-    class.child_by_field_name("name").map_or("", |name| definitions.words(name))
+/// The name of a class or function.
+fn name_of<'t>(definitions: &Definitions<'t>, defined: Syntax<'t>) -> &'t str {
+    defined.child_by_field_name("name").map_or("", |name| definitions.words(name))
 }
 
 /// What is called to set `parameter`: its function, or the class that it makes.
 fn owner<'t>(definitions: &Definitions<'t>, parameter: Syntax<'t>) -> &'t str {
     let function = parameter.parent().and_then(|parameters| parameters.parent());
-    let name = function.map_or("", |function| class_name(definitions, function));
+    let name = function.map_or("", |function| name_of(definitions, function));
     let class = function.and_then(|function| function.parent()?.parent()).filter(|_| name == "__init__");
-    class.map_or(name, |class| class_name(definitions, class))
+    class.map_or(name, |class| name_of(definitions, class))
 }
 
 /// `add_argument("-b", "--batch-size", default=16)`: the last of its names, and its default.
@@ -254,18 +255,18 @@ impl<'t> CodeReader<'t> {
         let Some((function, arguments)) = parts(call, "function", "arguments") else { return };
         let Some(name) = dotted(&self.definitions, function) else { return };
         let last_name = name.rsplit('.').next().unwrap_or_default().to_owned();
-        if arguments.kind() == "argument_list" && CodeWords::shipped().declares_option(&last_name) {
-            return self.declare(arguments);
-        }
         if arguments.kind() != "argument_list" || name == "dict" {
             return;
+        }
+        if CodeWords::shipped().declares_option(&last_name) {
+            return self.declare(arguments);
         }
         if self.environment(&name, arguments) {
             return;
         }
         let row = CodeWords::shipped().call(&name);
-        let is_sure = !is_conditional(call);
-        for (option, value) in row.into_iter().filter(|_| is_sure).flat_map(|row| &row.sets) {
+        let sets = row.filter(|row| !row.sets.is_empty() && !is_conditional(call));
+        for (option, value) in sets.into_iter().flat_map(|row| &row.sets) {
             let value = Value::of_word(value);
             self.found.push(FoundSetting::new(&format!("{name}:{option}"), value, EntryKind::Flag, call.byte_range()));
         }
@@ -323,7 +324,7 @@ impl<'t> CodeReader<'t> {
         let mut cursor = arguments.walk();
         let names = arguments.named_children(&mut cursor).filter_map(|argument| self.definitions.string(argument));
         let flags = names.filter(|name| name.starts_with('-'));
-        self.code.declared.extend(flags.map(|flag| flag.trim_start_matches('-').replace('-', "_")));
+        self.code.declared.extend(flags.map(|flag| plain_name(&flag)));
     }
 
     /// `os.environ.setdefault("NAME", "value")`
@@ -352,7 +353,7 @@ impl<'t> CodeReader<'t> {
                 let name = self.definitions.words(left);
                 let is_outermost =
                     assignment.parent().and_then(|line| line.parent()).is_some_and(|of| of.kind() == "module");
-                if let Some(class) = class_around(assignment).map(|class| class_name(&self.definitions, class)) {
+                if let Some(class) = class_around(assignment).map(|class| name_of(&self.definitions, class)) {
                     return self.attribute(class, name, right);
                 }
                 if let Some(node) = self.definitions.value(right, 0) {
