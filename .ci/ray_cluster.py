@@ -192,7 +192,7 @@ def gone(cluster: Cluster, name: str) -> None:
 def as_one_machine_says(cluster: Cluster, names: Dict[str, str]) -> None:
     """The cluster's report must equal that of `merge` over a digest of each node's files.
 
-    That merging digests gives the same as one `analyze` over all files is tested in tests/fleet.rs.
+    That merging digests gives the same as one `analyze` over all files is tested in tests/it/fleet.rs.
     """
     digests = []
     for part, called in names.items():

@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::path::Path;
 
-#[path = "../tests/fleets/mod.rs"]
+#[path = "../tests/it/support/fleets.rs"]
 mod fleets;
 
 use fleets::{Fleet, Story};

@@ -1,6 +1,6 @@
 //! Draws the output on a terminal as a picture (SVG with selectable text): `oomdoc analyze
 //! corpus/llama3-8b-optimizer-step --no-save --color always | cargo run --example picture -- 'oomdoc analyze …'`.
-//! `README_UPDATE=1 cargo test --test readme` draws those of the READMEs.
+//! `README_UPDATE=1 cargo test --test it readme` draws those of the READMEs.
 
 use std::error::Error;
 use std::fmt::Write;

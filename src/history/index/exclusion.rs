@@ -2,7 +2,7 @@
 //!
 //! `Exclude` of tantivy 0.27 asks what it excludes for any document (`DocSet::seek_danger`), also for one before the document at which
 //! that stands. Phrases, ranges and intersections do not allow this: they panic where arithmetic is checked, and may pass over documents
-//! elsewhere. A set of bits allows it. `tests/history_index.rs` finds such questions.
+//! elsewhere. A set of bits allows it. `tests/it/history_index.rs` finds such questions.
 
 use tantivy::query::{BitSetDocSet, ConstScorer, EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::{BitSet, DocId, DocSet, Score, SegmentReader, TERMINATED, Term};

@@ -1,5 +1,7 @@
-#[path = "../../../tests/files/mod.rs"]
+#[path = "../../../tests/it/support/files.rs"]
 mod files;
+#[path = "../../../tests/it/support/requests.rs"]
+mod requests;
 
 mod buckets;
 mod names;
