@@ -2,12 +2,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::root::CONTAINERS;
-use crate::model::{Event, Exit, LineContext, LineNumber, Location, OtherFailureName, What};
+use crate::model::{Event, Exit, Kind, LineContext, LineNumber, Location, OtherFailureName, What};
 
 /// Those who kill what does not end in time once they have stopped it.
 const STOPPERS: [&str; 2] = ["slurm", "platform"];
 /// The fact by which a message says that the whole job is done.
 const FINISHED: &str = "trainer.finished";
+/// The fact by which a message says that the program tries again with less.
+const TRIES_AGAIN: &str = "trainer.tries_again";
 
 /// An index of the events of a case by input and line, so that a look-up costs the same however many events there are.
 #[derive(Default)]
@@ -26,12 +28,16 @@ struct Input {
     ends: HashMap<LineNumber, usize>,
     /// The last line that states an end or a failure.
     last_end: Option<LineNumber>,
+    /// By line what ran out there.
+    shortages: HashMap<LineNumber, Kind>,
     /// By rank the first line on which it says that it waited too long for its peers, and ends itself.
     timeouts: HashMap<u32, LineNumber>,
     /// The first event that states a failed assertion in a kernel.
     assertion: Option<usize>,
     /// The last line on which a trainer or launcher says that the whole job is done.
     last_finish: Option<LineNumber>,
+    /// The lines on which the program says that it tries again.
+    again: Vec<LineNumber>,
     /// The first line on which a scheduler announces that it ends the job.
     scheduler: Option<LineNumber>,
     /// The first line that states another failure.
@@ -54,6 +60,9 @@ impl Index {
                 index.finishes.push(number);
                 let input = index.input(path);
                 input.last_finish = input.last_finish.max(Some(line));
+            }
+            if event.facts.iter().any(|fact| fact.key == TRIES_AGAIN) {
+                index.input(path).again.push(line);
             }
             match &event.what {
                 What::Traceback(stack) => {
@@ -98,7 +107,8 @@ impl Index {
                     let input = index.input(path);
                     input.last_end = input.last_end.max(Some(line));
                 }
-                What::Shortage(_) | What::Memory { .. } | What::Finished | What::Notice => {}
+                What::Shortage(shortage) => drop(index.input(path).shortages.insert(line, shortage.kind)),
+                What::Memory { .. } | What::Finished | What::Notice => {}
             }
         }
         for (path, ending) in endings {
@@ -137,6 +147,17 @@ impl Index {
     /// Whether a later line than that of `place` states an end or a failure.
     pub fn ends_after(&self, place: &Location) -> bool {
         self.at(place).and_then(|input| input.last_end).is_some_and(|line| line > place.line)
+    }
+
+    /// What ran out by the message at `place`, if it is one of a shortage.
+    pub fn shortage_at(&self, place: &Location) -> Option<Kind> {
+        self.at(place)?.shortages.get(&place.line).copied()
+    }
+
+    /// The first line behind that of `place` on which the program says that it tries again.
+    pub fn tries_again_after(&self, place: &Location) -> Option<LineNumber> {
+        let again = &self.at(place)?.again;
+        again.get(again.partition_point(|line| *line <= place.line)).copied()
     }
 
     /// The first failure behind the line of `place` that is no shortage, as an event index.

@@ -4,6 +4,7 @@
 //! which failures only followed, with ranks merged, signs of the phase and figures. Or another failure, if it was not memory. Nothing here
 //! reads a log, and only what events state is used; why it happened is decided in `diagnosis`.
 
+mod attempts;
 mod figures;
 mod fingerprint;
 mod grid;
@@ -267,7 +268,16 @@ impl Case {
         let distance = |stack: &Event| stack.at.location.line.0.abs_diff(here.line.0);
         // A library may print a native stack below Python's, which tells less about the phase.
         let is_native = |stack: &Event| matches!(&stack.what, What::Traceback(stack) if stack.is_native);
-        let near = || self.index.stacks_near(here, NEAR).filter_map(stack);
+        // A killed process prints no stack: one that ends in a refusal is of the process that was refused.
+        let is_of_other = |stack: &Event| match (&stack.what, &event.what) {
+            (What::Traceback(stack), What::Shortage(shortage)) => {
+                let ran_out =
+                    stack.exception.as_ref().and_then(|exception| self.index.shortage_at(&exception.location));
+                shortage.kind.is_kill() && ran_out.is_some_and(|kind| !kind.is_kill())
+            }
+            _ => false,
+        };
+        let near = || self.index.stacks_near(here, NEAR).filter_map(stack).filter(|(stack, _)| !is_of_other(stack));
         let is_own = |stack: &Event| stack.origin.pid == event.origin.pid && stack.origin.rank == event.origin.rank;
         // A message that lost its prefix may belong to a stack that kept its own, if that stack has no exception.
         let may_be_own = |stack: &Event| {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Case;
+use super::attempts::Attempts;
 use crate::knowledge::Knowledge;
 use crate::model::{Basis, Clock, Death, Event, Exit, FigureName, Kind, NO_OOM_KILL, Severity, Victim, What};
 
@@ -25,6 +26,7 @@ const TRAINED: u64 = 1;
 
 /// The incidents of a case, root first.
 pub(super) fn groups(case: &Case, knowledge: &Knowledge) -> Vec<Group> {
+    let attempts = Attempts::of(case);
     let mut groups: Vec<Group> = Vec::new();
     let mut order: Vec<usize> = (0..case.events.len()).collect();
     if let Some(times) = comparable(case) {
@@ -34,7 +36,7 @@ pub(super) fn groups(case: &Case, knowledge: &Knowledge) -> Vec<Group> {
     for basis in [Basis::Grammar, Basis::Reader] {
         if groups.iter().all(|group| group.recovered) {
             let of_basis = order.iter().copied().filter(|index| case.events[*index].basis == basis);
-            of_basis.for_each(|index| add(case, index, &mut groups, knowledge));
+            of_basis.for_each(|index| add(case, index, &attempts, &mut groups, knowledge));
         }
     }
     if groups.iter().all(|group| group.recovered) {
@@ -51,15 +53,15 @@ pub(super) fn groups(case: &Case, knowledge: &Knowledge) -> Vec<Group> {
 }
 
 /// Adds the event at `index`, if it is a shortage, to the group that it belongs to.
-fn add(case: &Case, index: usize, groups: &mut Vec<Group>, knowledge: &Knowledge) {
+fn add(case: &Case, index: usize, attempts: &Attempts, groups: &mut Vec<Group>, knowledge: &Knowledge) {
     let event = &case.events[index];
     let What::Shortage(shortage) = &event.what else { return };
     let follows = shortage.kind == Kind::GpuOom && !says_size(event) && follows_assertion(case, event);
     if shortage.severity == Severity::Pressure || follows {
         return;
     }
-    let (kind, recovered) =
-        (true_kind(case, event, shortage.kind, knowledge), recovered(case, event, shortage.severity));
+    let kind = true_kind(case, event, shortage.kind, knowledge);
+    let recovered = recovered(case, event, shortage.severity, attempts);
     match groups.iter_mut().find(|group| group.kind == kind && group.recovered == recovered) {
         Some(group) => group.events.push(index),
         None => groups.push(Group { kind, recovered, events: vec![index] }),
@@ -120,7 +122,7 @@ fn true_kind(case: &Case, event: &Event, said: Kind, knowledge: &Knowledge) -> K
 }
 
 /// Whether the job went on after `event`: the message says so, the job says that it is done, or progress follows and no end.
-fn recovered(case: &Case, event: &Event, severity: Severity) -> bool {
+fn recovered(case: &Case, event: &Event, severity: Severity, attempts: &Attempts) -> bool {
     let here = &event.at.location;
     let went_on = case.index.progress(here) >= event.context.progress + ALIVE;
     let died = || case.index.ends_after(here);
@@ -128,7 +130,10 @@ fn recovered(case: &Case, event: &Event, severity: Severity) -> bool {
         Severity::Swallowed => false,
         Severity::Retried => went_on || !died() || case.outlived(event, 1),
         Severity::Fatal | Severity::Pressure => {
-            went_on && !died() || case.survived(event) || case.outlived(event, TRAINED)
+            went_on && !died()
+                || case.survived(event)
+                || case.outlived(event, TRAINED)
+                || attempts.outlived(case, event)
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use oomdoc::model::{Kind, OtherFailureName, Report};
+use oomdoc::model::{FigureName, Kind, OtherFailureName, Report};
 
 use crate::support::analyzed::report;
 
@@ -27,6 +27,47 @@ fn a_batch_size_that_did_not_fit_is_not_why_the_job_failed_later() -> Outcome {
     // Without a step between, the one may come of the other.
     let log = format!("{OOM}\n{KEY_ERROR}");
     assert_eq!(report(&[("job.log", &log)])?.verdict, Kind::GpuOom);
+    Ok(())
+}
+
+#[test]
+fn a_batch_size_that_was_lowered_until_an_evaluation_passed_is_not_why_it_failed_later() -> Outcome {
+    let bar = "Evaluating: 100%|██████████| 313/313 [08:11<00:00,  1.57s/it]\n";
+    let log = format!("Trying batch size 128\nWARNING: {OOM}\nDecreasing batch size to: 64.\n{bar}{KEY_ERROR}");
+    let survived = report(&[("job.log", &log)])?;
+    assert_eq!((survived.verdict, failure(&survived)), (Kind::None, Some(OtherFailureName::PythonError)));
+    // Nothing was done since: the next failure may come of it.
+    let log = format!("Trying batch size 128\nWARNING: {OOM}\nDecreasing batch size to: 64.\n{KEY_ERROR}");
+    assert_eq!(report(&[("job.log", &log)])?.verdict, Kind::GpuOom);
+    Ok(())
+}
+
+#[test]
+fn the_attempt_that_died_last_is_told_if_the_job_came_further() -> Outcome {
+    let stack = |file: &str, function: &str| {
+        format!(
+            "Traceback (most recent call last):\n  File \"/w/sft.py\", line 88, in <module>\n    main()\n  File \"/w/{file}\", line 5, in {function}\n    work()\n"
+        )
+    };
+    let saved = OOM.replace("2.50 GiB", "832.00 MiB");
+    let steps = "{'loss': 1.22, 'epoch': 0.08}\n{'loss': 1.20, 'epoch': 0.09}\n";
+    let log = format!(
+        "== attempt 1\n{}{OOM}\n== attempt 2\n{steps}{}{saved}\n",
+        stack("loss.py", "backward"),
+        stack("save.py", "save")
+    );
+    let last = report(&[("job.log", &log)])?;
+    let root = last.incidents.first().ok_or("no incident")?;
+    let requested = root.figures.iter().find(|figure| figure.name == FigureName::Requested).map(|figure| &*figure.text);
+    assert_eq!(requested, Some("832.00 MiB"));
+    // The same failure again: the first one is told.
+    let log = format!("{}{OOM}\n{steps}{}{saved}\n", stack("loss.py", "backward"), stack("loss.py", "backward"));
+    let again = report(&[("job.log", &log)])?;
+    assert_eq!(again.incidents.len(), 1);
+    // A kill after steps on the host is another shortage than the GPU's before them.
+    let kill = "slurmstepd: error: Detected 1 oom_kill event in StepId=5511.batch. Some of the step tasks have been OOM Killed.";
+    let log = format!("{}{OOM}\n{steps}{kill}\n", stack("loss.py", "backward"));
+    assert_eq!(report(&[("job.log", &log)])?.verdict, Kind::HostOomCgroup);
     Ok(())
 }
 

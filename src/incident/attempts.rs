@@ -1,0 +1,89 @@
+//! What a job outlived by trying again: with less, or from its beginning.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{Case, is_shortage};
+use crate::model::{Event, Kind, Severity, What};
+
+/// So many lines after a shortage a program says that it tries again: the shortage's stack may stand between.
+const SAID_WITHIN: u64 = 60;
+
+/// For each input the number of training steps up to which its shortages were outlived: the same process trained on, and then ran out of
+/// memory in another place.
+pub(super) struct Attempts(HashMap<Arc<str>, u64>);
+
+/// So many training steps between two shortages of different memory show that the first did not bring about the second.
+const APART: u64 = 2;
+
+impl Attempts {
+    pub fn of(case: &Case) -> Attempts {
+        let mut outlived: HashMap<Arc<str>, u64> = HashMap::new();
+        let refused = || case.events.iter().filter(|event| is_fatal(event));
+        let mut last: HashMap<Arc<str>, (&Event, Option<&Event>)> = HashMap::new();
+        for event in refused() {
+            let known = last.entry(Arc::clone(&event.at.location.path)).or_insert((event, None));
+            known.0 = event;
+            known.1 = case.stack_of(event).map(|_| event).or(known.1);
+        }
+        for event in refused() {
+            let Some((last, last_with_stack)) = last.get(&event.at.location.path) else { continue };
+            let is_elsewhere = |later: &Event| {
+                later.context.steps > event.context.steps
+                    && later.origin == event.origin
+                    && case.stack_of(event).is_some()
+                    && !is_same_place(case, event, later)
+            };
+            let is_of_other_memory =
+                kind(last) != kind(event) && last.context.steps >= event.context.steps.saturating_add(APART);
+            if is_of_other_memory || last_with_stack.is_some_and(is_elsewhere) {
+                let steps = outlived.entry(Arc::clone(&event.at.location.path)).or_default();
+                *steps = (*steps).max(event.context.steps);
+            }
+        }
+        Attempts(outlived)
+    }
+
+    /// Whether the job outlived the shortage of `event`: it tried again, and came further before it failed.
+    pub fn outlived(&self, case: &Case, event: &Event) -> bool {
+        let trained_on = self.0.get(&event.at.location.path).is_some_and(|steps| event.context.steps <= *steps);
+        trained_on || tried_again(case, event)
+    }
+}
+
+/// Whether the program says behind `event` that it tries again, and then goes on or fails of something else.
+fn tried_again(case: &Case, event: &Event) -> bool {
+    let here = &event.at.location;
+    let Some(again) = case.index.tries_again_after(here).filter(|line| line.0 - here.line.0 <= SAID_WITHIN) else {
+        return false;
+    };
+    let is_later = |other: &&Event| other.at.location.path == here.path && other.at.location.line > again;
+    let refused_later = || case.events.iter().filter(is_later).any(|other| is_fatal(other));
+    let next = case.index.fails_otherwise_after(here, &case.events).map(|next| &case.events[next]);
+    match next {
+        Some(next) if next.at.location.line > again => {
+            next.context.progress > event.context.progress || refused_later()
+        }
+        _ => refused_later() || !case.index.ends_after(here),
+    }
+}
+
+/// What ran out, by `event`.
+fn kind(event: &Event) -> Option<Kind> {
+    match &event.what {
+        What::Shortage(shortage) => Some(shortage.kind),
+        _ => None,
+    }
+}
+
+/// Whether `event` is a refusal of memory or a kill for want of it.
+fn is_fatal(event: &Event) -> bool {
+    is_shortage(event) && matches!(&event.what, What::Shortage(shortage) if shortage.severity == Severity::Fatal)
+}
+
+/// Whether both shortages stand at the end of stacks that agree in the innermost call.
+fn is_same_place(case: &Case, one: &Event, other: &Event) -> bool {
+    let innermost =
+        |event| case.stack_of(event).and_then(|(_, frames)| frames.last()).map(|frame| (&frame.file, &frame.function));
+    innermost(one) == innermost(other)
+}
