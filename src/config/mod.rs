@@ -24,6 +24,7 @@ mod entry;
 mod error;
 mod flow;
 mod format;
+mod habits;
 mod ini;
 mod json;
 mod kept;
@@ -255,6 +256,23 @@ impl Document {
     /// The options that a program in Python declares itself, without dashes; none if it leaves that to a library.
     pub fn declared_options(&self) -> &[String] {
         if let Body::Python(code) = &self.body { code.declared() } else { &[] }
+    }
+
+    /// The functions that a program in Python calls; none if this is no program.
+    pub fn calls(&self) -> &[String] {
+        if let Body::Python(code) = &self.body { &code.habits().calls } else { &[] }
+    }
+
+    /// What a program in Python keeps from one pass of a loop to the next: `running += loss`.
+    pub fn kept(&self) -> Vec<Citation> {
+        let Body::Python(code) = &self.body else { return Vec::new() };
+        let lines = LineStarts::of(&self.text);
+        let cite = |span: &Range<usize>| {
+            let (line, column) = lines.locate(span.start);
+            let location = Location { path: Arc::clone(&self.path), line, column };
+            Some(Citation::new(location, self.text.get(span.clone())?.to_owned()))
+        };
+        code.habits().keeps.iter().filter_map(cite).collect()
     }
 
     /// Drops the settings that options of the program itself decide, as far as `is_given` says that these are given elsewhere.

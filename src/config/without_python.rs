@@ -1,6 +1,7 @@
 //! Stands in where Python code is not read.
 
 use super::edit::Edit;
+use super::habits::Habits;
 use super::{Entry, Parsed, Value};
 use crate::model::LineNumber;
 
@@ -10,6 +11,10 @@ pub(super) enum Code {}
 impl Code {
     pub fn option(&self, _: &str) -> Option<&str> {
         None
+    }
+
+    pub fn habits(&self) -> &Habits {
+        match *self {}
     }
 
     pub fn declared(&self) -> &[String] {

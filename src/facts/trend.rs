@@ -6,7 +6,7 @@ use super::known::{Facts, Value};
 use crate::model::{Citation, FigureName, Incident, Kind, Phase, TimelinePoint};
 
 /// Fewest moments of a trend.
-const FEWEST: usize = 5;
+const FEWEST: usize = 4;
 /// Fewest moments that can be divided into quarters.
 const FEWEST_FOR_QUARTERS: usize = 8;
 
@@ -39,6 +39,7 @@ pub(super) fn add(facts: &mut Facts, incident: &Incident) {
     if incident.kind == Kind::HostOomCgroup {
         series.retain(|(name, measures), _| is_below_the_limit(facts, name, *measures));
     }
+    say_peak(facts, incident);
     let is_device = |name: &str| series.contains_key(&(name, FigureName::GpuTotal));
     for place in [Place::Host, Place::Gpu] {
         let of_place = series.iter().filter(|((series, name), _)| {
@@ -49,6 +50,18 @@ pub(super) fn add(facts: &mut Facts, incident: &Incident) {
         if let Some(trend) = trends.max_by(|a, b| a.rank().total_cmp(&b.rank())) {
             say(facts, incident.kind, place, &trend);
         }
+    }
+}
+
+/// `trend.gpu.peak`: the most that steps before the failure took of a device, as far as a print of a peak says it. What the allocator
+/// reserves never shrinks by itself, so it is one too.
+fn say_peak(facts: &mut Facts, incident: &Incident) {
+    let is_peak = |point: &&TimelinePoint| {
+        matches!(point.name, FigureName::AllocatedPeak | FigureName::TorchReserved) && !is_start(point)
+    };
+    if let Some(most) = incident.timeline.iter().filter(is_peak).max_by_key(|point| point.bytes) {
+        let cite = Citation::new(most.source.clone(), most.text.clone());
+        facts.cite("trend.gpu.peak", Value::Number(most.bytes.0 as f64), vec![cite]);
     }
 }
 

@@ -58,7 +58,7 @@ fn tried_again(case: &Case, event: &Event) -> bool {
         return false;
     };
     let is_later = |other: &&Event| other.at.location.path == here.path && other.at.location.line > again;
-    let refused_later = || case.events.iter().filter(is_later).any(|other| is_fatal(other));
+    let refused_later = || case.events.iter().filter(is_later).any(is_fatal);
     let next = case.index.fails_otherwise_after(here, &case.events).map(|next| &case.events[next]);
     match next {
         Some(next) if next.at.location.line > again => {

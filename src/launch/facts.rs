@@ -19,6 +19,30 @@ impl JobConfig<'_> {
     pub fn configure(&self, facts: &mut Facts) {
         self.decide(facts, self.stated.get_or_init(|| self.state()));
         self.count_ranks(facts);
+        self.watch_code(facts);
+    }
+
+    /// Adds what the given code does where it failed: `script.calls` and `script.keeps` of the files through which the stack passes.
+    fn watch_code(&self, facts: &mut Facts) {
+        let frames = match facts.get("frames").map(|frames| &frames.value) {
+            Some(Value::List(frames)) => frames.clone(),
+            _ => return,
+        };
+        let file = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let passes = |frame: &Value, name: &str| matches!(frame, Value::Text(frame) if frame.rsplit_once(':').is_some_and(|(path, _)| file(path) == name));
+        let of_stack = self.documents.iter().filter(|document| {
+            let name = file(document.path());
+            !document.calls().is_empty() && frames.iter().any(|frame| passes(frame, &name))
+        });
+        let of_stack: Vec<&Document> = of_stack.collect();
+        if of_stack.is_empty() {
+            return;
+        }
+        let text = |words: &str| Value::Text(words.to_owned());
+        let calls = of_stack.iter().flat_map(|document| document.calls()).map(|call| text(call)).collect();
+        facts.cite("script.calls", Value::List(calls), Vec::new());
+        let kept: Vec<Citation> = of_stack.iter().flat_map(|document| document.kept()).collect();
+        facts.cite("script.keeps", Value::List(kept.iter().map(|cite| text(&cite.text)).collect()), kept);
     }
 
     /// Adds the number of ranks if the configuration gives their number per node. If it does not mention nodes, there

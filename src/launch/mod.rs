@@ -109,6 +109,16 @@ impl<'k> JobConfig<'k> {
         // Keys that only one framework has are stronger evidence.
         let has_own = |framework: &&Framework| documents.iter().any(|document| has_keys(framework, document));
         let framework = knowledge.frameworks.iter().find(has_own).or_else(|| knowledge.frameworks.iter().find(shown));
+        let is_called = |framework: &&Framework| {
+            let is_it = |call: &String| framework.called_by.iter().any(|part| call.contains(part.as_str()));
+            documents.iter().flat_map(Document::calls).any(is_it)
+        };
+        let called = || knowledge.frameworks.iter().find(is_called);
+        let framework = match framework {
+            Some(known) if known.carries_others => called().or(framework),
+            None => called(),
+            _ => framework,
+        };
         let versions = job.versions.clone();
         let stated = OnceCell::new();
         let mut launch = JobConfig {

@@ -357,7 +357,7 @@ impl Reader<'_> {
             summary.lines = printed.len() as u64;
             part.read = Some(findings(extractor, Role::Log, summary)).filter(tells);
         }
-        match document.entries().is_empty() {
+        match document.entries().is_empty() && document.calls().is_empty() {
             true if part.tells() => part.summary.role = Role::Log,
             true => (part.summary.role, part.summary.warning) = (Role::Other, Some("code without settings".to_owned())),
             false => part.file = Some(document),

@@ -42,6 +42,7 @@ mod messages;
 mod neighbours;
 mod open_world;
 mod other_failures;
+mod own_code;
 mod own_scripts;
 mod patches;
 mod power_cut;

@@ -5,6 +5,7 @@
 //! back quotes. Code that does not parse is read around what is wrong in it, as the cells of a notebook have magics.
 
 mod edit;
+mod habits;
 mod literal;
 mod notebook;
 
@@ -14,6 +15,7 @@ use std::ops::Range;
 use tree_sitter::{Node as Syntax, Parser, Tree};
 
 use super::entry::{FoundCommand, FoundSetting};
+use super::habits::Habits;
 use super::tree::{Flattening, Node, Shape};
 use super::{Body, EntryKind, Parsed, Value};
 use crate::knowledge::{CodeWords, plain_name};
@@ -39,6 +41,8 @@ pub(super) struct Code {
     options: HashMap<String, String>,
     /// All options that the program declares, without dashes.
     declared: Vec<String>,
+    /// What it does that is no setting; nothing if it only holds settings.
+    habits: Habits,
     /// Where the bytes of a notebook's code stand in its text.
     notebook: Option<notebook::Places>,
 }
@@ -64,6 +68,11 @@ impl Code {
     /// The options of the program itself that give `key` its value.
     pub fn option(&self, key: &str) -> Option<&str> {
         self.options.get(key).map(String::as_str)
+    }
+
+    /// What the code calls and keeps.
+    pub fn habits(&self) -> &Habits {
+        &self.habits
     }
 
     /// The options that the program declares itself, without dashes: `batch_size`.
@@ -102,6 +111,9 @@ fn read(text: &str) -> Parsed {
         _ => false,
     };
     let is_configuration = !nodes.iter().any(computes);
+    if !is_configuration {
+        reader.code.habits = habits::of(&reader.definitions, &nodes);
+    }
     for node in &nodes {
         match node.kind() {
             "call" => reader.call(*node),
