@@ -46,8 +46,10 @@ fn doubt(name: OtherFailureName) -> u8 {
     match name {
         // A process that gets this far survived what it printed before, and its GPU is of no use after.
         OtherFailureName::DeviceAssert | OtherFailureName::IllegalMemoryAccess => 0,
+        // The system names it exactly; what else could then not be written says less.
+        OtherFailureName::DiskFull => 0,
         // What it says may be better named otherwise.
-        OtherFailureName::Assertion => 2,
+        OtherFailureName::Assertion | OtherFailureName::IoError => 2,
         _ => 1,
     }
 }

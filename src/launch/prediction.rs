@@ -190,7 +190,9 @@ impl Prediction {
         let is_more = is_counted && observed.gib() > most.gib() * (1.0 + FAR);
         let is_in_training = matches!(incident.phase.name, Phase::Forward | Phase::Backward | Phase::OptimizerStep);
         let least = self.plan.at(Moment::AfterPrepare)?.device().low;
-        let is_less = is_in_training && observed.gib() < least.gib() * (1.0 - FAR);
+        // An engine and other models may hold their parts in processes of their own.
+        let is_alone = self.layout.engine.is_none() && self.layout.companions.is_empty();
+        let is_less = is_in_training && is_alone && observed.gib() < least.gib() * (1.0 - FAR);
         (is_more || is_less).then_some(Contradiction {
             observed,
             predicted: if is_more { most } else { least },

@@ -66,6 +66,7 @@ mod structured_logs;
 mod stumbles;
 mod survived;
 mod threads;
+mod training_advice;
 mod triage;
 mod trust;
 mod untaught;
