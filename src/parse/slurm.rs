@@ -246,7 +246,8 @@ fn state(record: &Record) -> Option<Event> {
     })?;
     let before = text::before(text, state).trim_end();
     let first = text::token(text.trim_start(), "|");
-    let is_row = first.starts_with(|c: char| c.is_ascii_digit());
+    let behind_id = first.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_row = behind_id.len() < first.len() && (behind_id.is_empty() || behind_id.starts_with(['.', '_', '+']));
     if !is_row && !before.ends_with("State=") && !before.ends_with("State:") {
         return None;
     }

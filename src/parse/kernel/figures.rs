@@ -65,7 +65,9 @@ impl<'a> Collector<'a> {
         for (label, name) in SIZES {
             self.size(name, labelled(tail, label));
         }
-        if let Some((words, value)) = adjustment(tail).or(own.and_then(|task| task.oom_score_adj)) {
+        // Of an excerpt without the victim's line, that of the task that asked for memory is all there is.
+        let asked = || report.trigger.filter(|_| killed.is_none()).and_then(|trigger| adjustment(trigger.words));
+        if let Some((words, value)) = adjustment(tail).or(own.and_then(|task| task.oom_score_adj)).or_else(asked) {
             self.value(FigureName::OomScoreAdj, words, f64::from(value));
         }
         if let Some((words, value)) = report.intent.and_then(|process| score(process.tail)) {
@@ -296,10 +298,12 @@ fn sums<'t, 'a>(tasks: &[&'t Task<'a>]) -> Vec<(&'t Task<'a>, u32, u64)> {
     sums
 }
 
-/// ` oom_score_adj:893`
+/// ` oom_score_adj:893`, where memory was asked for `oom_score_adj=893`
 fn adjustment(tail: &str) -> Option<(&str, i32)> {
     const LABEL: &str = "oom_score_adj:";
-    let words = &tail[tail.find(LABEL)?..];
+    const ASKED: &str = "oom_score_adj=";
+    let tail = tail.find(LABEL).or_else(|| tail.find(ASKED)).map(|at| &tail[at..])?;
+    let words = tail;
     let value = words[LABEL.len()..].split(|c: char| c != '-' && !c.is_ascii_digit()).next()?;
     Some((&words[..LABEL.len() + value.len()], value.parse().ok()?))
 }

@@ -174,7 +174,7 @@ fn blank(text: &str) -> IResult<&str, &str> {
 /// Up to 2.0, and NPU: `(GPU 3; 79.15 GiB total capacity; 74.02 GiB already allocated; …`
 fn caching_clause(text: &str) -> IResult<&str, TorchClause<'_>> {
     let labels = alt((
-        alt((tag(" total capacity"), tag(" total"))).map(|_| Some(FigureName::GpuTotal)),
+        alt((tag(" total capacity"), tag(" totalcapacity"), tag(" total"))).map(|_| Some(FigureName::GpuTotal)),
         tag(" already allocated").map(|_| Some(FigureName::TorchAllocated)),
         tag(" current active").map(|_| None),
         tag(" free").map(|_| Some(FigureName::GpuFree)),
