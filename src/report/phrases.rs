@@ -102,6 +102,12 @@ pub(super) fn effects(patch: &Patch, language: Language) -> Option<String> {
     (!said.is_empty()).then(|| said.join(wording::semicolon(language)))
 }
 
+/// The same of the patch at `number` of a set: behind the first each begins where the ones before it end.
+pub(super) fn effects_in_turn(patch: &Patch, number: usize, is_proposed: bool, language: Language) -> Option<String> {
+    let then = if is_proposed && number > 1 { wording::labels(language).then } else { "" };
+    effects(patch, language).map(|effects| format!("{then}{effects}"))
+}
+
 fn signed(bytes: Bytes) -> String {
     if bytes > Bytes(0) { format!("+{bytes}") } else { format!("−{}", Bytes(-bytes.0)) }
 }

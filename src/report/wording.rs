@@ -103,6 +103,7 @@ pub(super) struct Labels {
     pub earlier: fn(&Earlier) -> String,
     pub outcomes: fn(Outcomes) -> String,
     pub not_enough: &'static str,
+    pub then: &'static str,
     pub together: fn(&[String], &str) -> String,
     pub cost: &'static str,
     pub needs: &'static str,
@@ -231,6 +232,7 @@ const EN: Labels = Labels {
     },
     outcomes: |outcomes| format!("worked {} out of {} times here", outcomes.worked, outcomes.tried()),
     not_enough: "not enough on its own",
+    then: "then ",
     together: |numbers, needs| {
         let (last, first) = numbers.split_last().map_or(("", &[][..]), |(last, first)| (last.as_str(), first));
         format!("{} and {last} together: {needs}", first.join(", "))
@@ -359,6 +361,7 @@ const ZH: Labels = Labels {
     },
     outcomes: |outcomes| format!("在这里试过 {} 次，{} 次有效", outcomes.tried(), outcomes.worked),
     not_enough: "单独不够",
+    then: "随后 ",
     together: |numbers, needs| format!("第 {} 项一起：{needs}", numbers.join("、")),
     cost: "代价",
     needs: "前提",

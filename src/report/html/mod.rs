@@ -15,8 +15,8 @@ use super::context_lines::BESIDE;
 use super::details::{describe_job, end_in_words, percent, place_of, remarks, strip};
 use super::diff::class;
 use super::lead::Lead;
-use super::phrases::{amount, describe, effects, headline, others, phase, standing, title, together};
-use super::selection::from_to;
+use super::phrases::{amount, describe, effects_in_turn, headline, others, phase, standing, title, together};
+use super::selection::{from_to, proposed};
 use super::wording::{self, Labels};
 use super::{has_log, numbered, selection, telling};
 use crate::diagnosis::UNKNOWN;
@@ -223,23 +223,23 @@ impl HtmlPage<'_> {
     }
 
     fn patches(&self, incident: &Incident) -> Markup {
-        let shown = numbered(incident);
+        let (shown, count) = (numbered(incident), proposed(incident).len());
         let is_known = incident.diagnoses.first().is_some_and(|diagnosis| &*diagnosis.cause != UNKNOWN);
         html! {
             @if !shown.is_empty() {
                 h2 { (if is_known { self.labels.change } else { self.labels.first_steps }) }
-                @for (number, patch) in (1..).zip(shown) { (self.patch(number, patch)) }
+                @for (number, patch) in (1..).zip(shown) { (self.patch(number, patch, number <= count)) }
                 @if let Some(words) = together(incident, self.language) { p { strong { (words) } } }
             }
         }
     }
 
-    fn patch(&self, number: usize, patch: &Patch) -> Markup {
+    fn patch(&self, number: usize, patch: &Patch, is_proposed: bool) -> Markup {
         let Labels { copy, copied, .. } = self.labels;
         html! {
             h3 {
                 (number) ". " code { (plain(&patch.knob)) } " " (plain(&from_to(patch)))
-                @if let Some(effects) = effects(patch, self.language) { span.dim { " (" (effects) ")" } }
+                @if let Some(effects) = effects_in_turn(patch, number, is_proposed, self.language) { span.dim { " (" (effects) ")" } }
             }
             @for (label, words) in remarks(patch, self.labels) {
                 p { (label) (wording::colon(self.language)) (plain(words)) }

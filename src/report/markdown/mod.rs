@@ -7,7 +7,7 @@ use std::fmt::{self, Write};
 use super::details::{end_in_words, percent, place_of, remarks, role_in_words, shorten};
 use super::lead::Lead;
 use super::outline::{Item, Limits, Outline, Section};
-use super::phrases::{amount, effects};
+use super::phrases::{amount, effects_in_turn};
 use super::selection::from_to;
 use super::wording::Topic;
 use super::wording::{self, Labels};
@@ -114,7 +114,7 @@ impl MarkdownPage {
                 let at = group.first().map(|largest| code(&largest.source.to_string())).unwrap_or_default();
                 writeln!(self.text, "- {} {at}", inline(&role_in_words(group, labels)))
             }
-            Item::Patch { number, patch, .. } => self.patch(*number, patch),
+            Item::Patch { number, patch, is_proposed } => self.patch(*number, patch, *is_proposed),
             Item::Useless(row) => writeln!(self.text, "- {}: {}", code(&row.knob), inline(&row.why)),
             Item::End(end) => {
                 let at = code(&end.source.location.to_string());
@@ -127,8 +127,10 @@ impl MarkdownPage {
         }
     }
 
-    fn patch(&mut self, number: usize, patch: &Patch) -> fmt::Result {
-        let effects = effects(patch, self.language).map(|effects| format!(" ({effects})")).unwrap_or_default();
+    fn patch(&mut self, number: usize, patch: &Patch, is_proposed: bool) -> fmt::Result {
+        let effects = effects_in_turn(patch, number, is_proposed, self.language)
+            .map(|effects| format!(" ({effects})"))
+            .unwrap_or_default();
         writeln!(self.text, "{number}. {} {}{effects}", code(&patch.knob), code(&from_to(patch)))?;
         for (label, words) in remarks(patch, self.labels) {
             writeln!(self.text, "   - {label}{}{}", wording::colon(self.language), inline(words))?;

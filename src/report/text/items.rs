@@ -2,7 +2,7 @@
 
 use super::super::details::{end_in_words, percent, place_of, remarks, role_in_words, shorten, shorten_to};
 use super::super::outline::Item;
-use super::super::phrases::{amount, effects};
+use super::super::phrases::{amount, effects_in_turn};
 use super::super::selection::{change, from_to};
 use super::super::wording;
 use super::wrap::padded;
@@ -26,7 +26,9 @@ impl TextPage {
         for (number, patch, is_proposed) in &patches {
             // The lead has already named the proposed one.
             match patch.outcomes {
-                _ if !is_proposed || is_set || self.length == Length::Full => self.numbered(*number, patch),
+                _ if !is_proposed || is_set || self.length == Length::Full => {
+                    self.numbered(*number, patch, *is_proposed)
+                }
                 Some(outcomes) => self.line(INDENT, &format!("{GOOD}{}{GOOD:#}", (self.labels.outcomes)(outcomes))),
                 None => {}
             }
@@ -41,8 +43,10 @@ impl TextPage {
         }
     }
 
-    fn numbered(&mut self, number: usize, patch: &Patch) {
-        let effects = effects(patch, self.language).map(|effects| format!("  ({effects})")).unwrap_or_default();
+    fn numbered(&mut self, number: usize, patch: &Patch, is_proposed: bool) {
+        let effects = effects_in_turn(patch, number, is_proposed, self.language)
+            .map(|effects| format!("  ({effects})"))
+            .unwrap_or_default();
         let tried = patch.outcomes.map(|outcomes| format!("  {GOOD}{}{GOOD:#}", (self.labels.outcomes)(outcomes)));
         self.line(INDENT, &format!("{number}. {}{effects}{}", change(patch), tried.unwrap_or_default()));
     }
