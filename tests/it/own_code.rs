@@ -104,3 +104,18 @@ fn a_step_far_above_the_peak_of_all_before_had_an_unusual_sample() -> Outcome {
     assert_eq!(first(&usual)?.0, "activations_too_large");
     Ok(())
 }
+
+#[test]
+fn a_program_that_holds_all_of_its_data_is_told_to_hold_less() -> Outcome {
+    let stack = |code: &str| {
+        format!(
+            "Traceback (most recent call last):\n  File \"/w/extract.py\", line 126, in load_data\n    {code}\nMemoryError\n"
+        )
+    };
+    let whole = report(&[("job.log", &stack("data = np.array(features)"))])?;
+    assert_eq!(first(&whole)?.1.first(), Some(&"less of the data at once"));
+    let many =
+        stack("rows = pool.map(read_row, names)").replace("MemoryError", "OSError: [Errno 12] Cannot allocate memory");
+    assert_ne!(first(&report(&[("job.log", &many)])?)?.1.first(), Some(&"less of the data at once"));
+    Ok(())
+}
