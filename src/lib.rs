@@ -397,6 +397,7 @@ fn examine(
         prediction.add_facts(&mut facts);
     }
     launch.state_heads(&mut facts);
+    launch.state_weights(&mut facts);
     let signals = signals::of(&found, &facts, &knowledge.ranking.libraries);
     Examined { found, facts, signals, predicted }
 }

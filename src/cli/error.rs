@@ -14,8 +14,9 @@ use crate::estimate::EstimateError;
 use crate::fit::{FitError, LabelError};
 use crate::fix::FixError;
 use crate::history::HistoryError;
-use crate::knowledge::KnowledgeError;
+use crate::knowledge::{KnowledgeError, Language};
 use crate::redact::RedactError;
+use crate::report::next_step;
 use crate::rulebase::{BadName, SourcesError};
 use crate::settings::SettingsError;
 use crate::source::SourceError;
@@ -271,6 +272,10 @@ impl CliError {
             #[cfg(not(target_os = "linux"))]
             CliError::NoRecorder => Some("run the command by itself, and give its log to `oomdoc analyze`"),
             CliError::Fix(FixError::NothingToFix(_)) => Some("`oomdoc analyze` with the same paths says what happened"),
+            CliError::Fix(FixError::NotMemory { failure, .. }) => match next_step(*failure, Language::En) {
+                Some(place) => return Some(format!("look at {place}")),
+                None => Some("`oomdoc analyze` with the same paths shows the lines that say so"),
+            },
             CliError::Fix(FixError::SeveralJobs { .. }) => Some("name the log and the configuration of one of them"),
             CliError::Fix(FixError::NoFile { lines, others, .. }) => return Some(instead(lines, others)),
             CliError::Fix(FixError::Apart { .. }) => {

@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 
 use crate::knowledge::{Language, again};
+use crate::model::OtherFailureName;
+use crate::report::next_step;
 use crate::source::address::is_address;
 
 /// `words`, including values filled into them, in `language`.
@@ -15,6 +17,10 @@ pub(super) fn translate(words: &str, language: Language) -> Cow<'_, str> {
         // The colon in an address does not separate two messages.
         Language::Zh if is_address(words) && !words.contains(": ") => Cow::Borrowed(words),
         Language::Zh => {
+            let place = OtherFailureName::ALL.iter().find(|name| next_step(**name, Language::En) == Some(words));
+            if let Some(place) = place.and_then(|name| next_step(*name, language)) {
+                return Cow::Borrowed(place);
+            }
             again(words, TABLE, &|part| translate(part, language).into_owned()).map_or(Cow::Borrowed(words), Cow::Owned)
         }
     }
@@ -242,6 +248,11 @@ const TABLE: &[(&str, &str)] = &[
     ("go on with --since {next}", "下一次使用 --since {next}"),
     ("{lines} lines written; go on with --since {next}", "已写入 {lines} 行；下一次使用 --since {next}"),
     ("there is nothing to fix: {why}", "没有可修改的内容：{why}"),
+    ("look at {place}", "请查看：{place}"),
+    (
+        "`oomdoc analyze` with the same paths shows the lines that say so",
+        "`oomdoc analyze` 以同样的路径会显示说明这一点的日志行",
+    ),
     ("there is no patch `{asked}`; there are {known}", "没有修改 `{asked}`；共有 {known}"),
     ("no edit of the given files makes this change: {knob}", "无法通过编辑给出的文件完成此修改：{knob}"),
     ("no model was given", "没有给出模型"),

@@ -44,6 +44,8 @@ pub fn explain_request(facts: &mut Facts, incident: &Incident, models: &Models) 
             && may_come_from(facts, &["attn", "attention", "softmax"])
     };
     matches.retain(|found| found.quantity != "attention matrix" || may_be_attention(found));
+    let most = tokens_of_step(facts);
+    matches.retain(|found| most.zip(found.multiple).is_none_or(|(most, tokens)| tokens as f64 <= most));
     let Some(found) = distinct(&matches) else { return };
     // The size does not tell fp32 from twice as many tokens in 16 bit, so both formulas are shown; the job's own number of tokens does.
     let is_as_good = |other: &&SizeMatch| {
@@ -99,6 +101,16 @@ fn may_come_from(facts: &Facts, words: &[&str]) -> bool {
     let has =
         |text: &Value| matches!(text, Value::Text(text) if words.iter().any(|word| text.to_lowercase().contains(word)));
     said.peek().is_none() || said.any(has)
+}
+
+/// The most tokens that an engine takes in one step, where its launch or its log says so: nothing of a step has more. A sampler has one token of
+/// each request.
+fn tokens_of_step(facts: &Facts) -> Option<f64> {
+    let is_of_engine =
+        facts.text("phase").is_some_and(|phase| matches!(phase, "engine_init" | "inference" | "rollout"));
+    let most = |name| facts.number(name).filter(|most| is_of_engine && *most >= 1.0);
+    let is_sampler = facts.get("frames").is_some() && may_come_from(facts, &["sampler"]);
+    most("config.max_num_seqs").filter(|_| is_sampler).or_else(|| most("config.max_num_batched_tokens"))
 }
 
 /// The first match, unless it may be chance or another family matches as well.

@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::Options;
 use crate::config::Format;
 use crate::knowledge::plain_name;
-use crate::model::{Edit, Patch, Report, Role};
+use crate::model::{Edit, OtherFailureName, Patch, Report, Role};
 use crate::source::{self, Input};
 use crate::{patch, report};
 
@@ -27,6 +27,14 @@ pub enum FixError {
     /// No incident, or no cause with a patch.
     #[error("there is nothing to fix: {0}")]
     NothingToFix(&'static str),
+    /// The job died of something other than memory.
+    #[error("there is nothing to fix: {what}")]
+    NotMemory {
+        /// What it died of.
+        what: String,
+        /// The same as a word.
+        failure: OtherFailureName,
+    },
     /// The inputs are logs of several jobs that ran out of memory.
     #[error("these are logs of {} jobs that ran out of memory: {}", .jobs.len(), .jobs.join(", "))]
     SeveralJobs {
@@ -161,7 +169,10 @@ pub struct Mended {
 /// The patches with the requested numbers or knobs, numbered as in the report; if nothing is requested, those that the
 /// report proposes.
 pub fn pick<'r>(report: &'r Report, asked: &[String]) -> Result<Vec<&'r Patch>, FixError> {
-    let incident = report.incidents.first().ok_or(FixError::NothingToFix("no incident was found"))?;
+    let incident = report.incidents.first().ok_or_else(|| match &report.other_failure {
+        Some(failure) => FixError::NotMemory { what: report.summary.clone(), failure: failure.name },
+        None => FixError::NothingToFix("no incident was found"),
+    })?;
     let patches = report::numbered(incident);
     if patches.is_empty() {
         return Err(FixError::NothingToFix("no change is advised"));

@@ -94,8 +94,10 @@ impl Index {
                         && !failure.follows
                         && STOPPERS.contains(&event.producer);
                     let is_lost = failure.name == OtherFailureName::LostNode && !failure.follows;
-                    let is_over =
-                        matches!(failure.name, OtherFailureName::TimeLimit | OtherFailureName::Preempted) || is_lost;
+                    let is_over = matches!(
+                        failure.name,
+                        OtherFailureName::TimeLimit | OtherFailureName::Preempted | OtherFailureName::ProbeFailed
+                    ) || is_lost;
                     // The kubelet evicts who fills the disk.
                     let is_evicted = failure.name == OtherFailureName::DiskFull && event.producer == CONTAINERS;
                     if is_cancelled || is_over || is_evicted {

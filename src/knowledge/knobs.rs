@@ -233,6 +233,9 @@ pub struct With {
     /// Whether it may be no larger than the other one's new value, and is lowered to it where it is set higher.
     #[serde(default)]
     pub at_most: bool,
+    /// Whether it had the other one's old value and follows it to the new one.
+    #[serde(default)]
+    pub as_before: bool,
     /// Other values that also satisfy the need.
     #[serde(default)]
     pub fits: Vec<String>,

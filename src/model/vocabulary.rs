@@ -234,6 +234,8 @@ vocabulary! {
         Preempted = "preempted",
         /// A node, or what ran on it, no longer answers.
         LostNode = "lost_node",
+        /// A health check of the platform got no answer in time, so it ended the container.
+        ProbeFailed = "probe_failed",
         /// Somebody stopped the job.
         Cancelled = "cancelled",
         /// The scheduler's time limit was reached.

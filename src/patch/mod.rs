@@ -400,6 +400,7 @@ impl<'a> Workbench<'a> {
                 }
                 (Some(to), _) => Some(to.clone()),
                 (None, Some(set)) if with.at_most => no_more_than(goal, set),
+                (None, Some(set)) if with.as_before => self.as_before(knob, goal, set),
                 (None, Some(set)) => self.in_return(knob, goal, set),
                 (None, None) => None,
             };
@@ -409,6 +410,12 @@ impl<'a> Workbench<'a> {
             }
         }
         Some((partners, turned))
+    }
+
+    /// The new value of `knob`, if `set` is its old one.
+    fn as_before(&self, knob: &Knob, goal: &Goal, set: &str) -> Option<String> {
+        let from = self.launch.setting(knob)?.entry.value.to_string();
+        goal.words().filter(|_| from == set).map(str::to_owned)
     }
 
     /// Multiplies `set` by the factor by which `knob` shrinks, if both are whole numbers.

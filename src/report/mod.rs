@@ -77,6 +77,7 @@ pub mod escape {
     pub use super::markdown::{block, code, inline};
 }
 pub(crate) use component_names::part_name;
+pub use next_steps::next_step;
 #[cfg(feature = "render")]
 pub use outgoing::outgoing;
 pub use ranks::in_words;

@@ -116,6 +116,10 @@ pub(super) fn other_failure(name: OtherFailureName, language: Language) -> &'sta
         }
         OtherFailureName::Preempted => ("preemption", "被抢占"),
         OtherFailureName::LostNode => ("a lost node", "节点失联"),
+        OtherFailureName::ProbeFailed => (
+            "a health check got no answer in time, so its platform ended the container",
+            "健康检查未及时得到应答，容器被平台终止",
+        ),
         OtherFailureName::Cancelled => ("somebody cancelled it", "被人为取消"),
         OtherFailureName::TimeLimit => ("the scheduler's time limit", "超过调度器时限"),
         OtherFailureName::Network => ("a lost connection", "网络连接中断"),

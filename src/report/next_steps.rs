@@ -4,7 +4,7 @@ use crate::knowledge::Language;
 use crate::model::OtherFailureName;
 
 /// Where to look after this failure; `None` if the message itself says it, or if nothing is known that helps in general.
-pub(super) fn next_step(name: OtherFailureName, language: Language) -> Option<&'static str> {
+pub fn next_step(name: OtherFailureName, language: Language) -> Option<&'static str> {
     let (en, zh) = match name {
         OtherFailureName::NcclTimeout => (
             "the rank that printed another error, or stopped printing, before: the others only waited for it",
@@ -42,9 +42,12 @@ pub(super) fn next_step(name: OtherFailureName, language: Language) -> Option<&'
             "the native stack: PYTHONFAULTHANDLER=1 prints where Python was",
             "原生调用栈：设置 PYTHONFAULTHANDLER=1 可打印 Python 当时的位置",
         ),
-        OtherFailureName::DiskFull => {
-            ("`df -h` and the quota of the path; old checkpoints", "该路径的 `df -h` 与配额；旧检查点")
-        }
+        OtherFailureName::DiskFull => (
+            "`df -h` and the quota of the path; old checkpoints; in a pod, resources.limits.ephemeral-storage, \
+                 or a volume for what it downloads and writes",
+            "该路径的 `df -h` 与配额；旧检查点；在 pod 中则看 resources.limits.ephemeral-storage，\
+                 或为其下载和写入的内容挂载卷",
+        ),
         OtherFailureName::IoError => (
             "the path, from the node that failed: whether it exists, is mounted and whole",
             "在出错的节点上查看该路径：是否存在、是否已挂载、文件是否完整",
@@ -63,6 +66,12 @@ pub(super) fn next_step(name: OtherFailureName, language: Language) -> Option<&'
         OtherFailureName::Preempted => (
             "whether the job resumes from its last checkpoint when it is started again",
             "重新启动后作业能否从最近的检查点恢复",
+        ),
+        OtherFailureName::ProbeFailed => (
+            "the probes in the container's manifest: while it still loads, a startupProbe whose failureThreshold × periodSeconds \
+             covers the whole start, or a larger initialDelaySeconds; if it had started, timeoutSeconds and what kept it from answering",
+            "容器清单中的探针：若仍在加载，用 startupProbe 且 failureThreshold × periodSeconds 覆盖整个启动过程，或调大 initialDelaySeconds；\
+             若已启动，查看 timeoutSeconds 以及它为何无法应答",
         ),
         OtherFailureName::LostNode => (
             "the lost node's own kernel log: what took it away may still have been memory",

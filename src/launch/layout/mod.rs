@@ -12,7 +12,7 @@ use crate::facts::{Facts, Value};
 use crate::knowledge::{Behaviour, CompanionRow, EngineIs, Framework, Trains, TrainsIn, Version};
 use crate::memory::{
     Attention, Checkpoint, Cluster, Export, IdleOffload, Implementation, Layout, Logits, ModelSize, OffloadDevice,
-    Parallel, Recomputation, Resume, Samples, Sharding, WeightsLoad, Width,
+    Parallel, Recomputation, Resume, Samples, Sharding, WeightsLoad, Width, kv_bytes_per_token,
 };
 use crate::model::{Bytes, Citation, Figure, FigureName, Incident, Kind};
 
@@ -76,6 +76,18 @@ impl JobConfig<'_> {
         let heads = self.model(facts).and_then(|(model, cites)| Some((model.shape?.kv_heads(), cites)));
         if let Some((heads, cites)) = heads.filter(|_| facts.number(HEADS).is_none()) {
             facts.cite(HEADS, Value::Number(heads as f64), cites);
+        }
+    }
+
+    /// Adds what the weights of a model of known size take in 16 bit, and the keys and values of a token, whatever they are kept in.
+    pub(crate) fn state_weights(&self, facts: &mut Facts) {
+        let Some((model, cites)) = self.model(facts) else { return };
+        let of_token = model.shape.as_ref().map(|shape| kv_bytes_per_token(shape, Width::TWO, 1).high);
+        let weights = Some(model.parameters.at(Width::TWO).high);
+        for (name, bytes) in [("model.in_16_bit", weights), ("model.kv_per_token", of_token)] {
+            if let Some(bytes) = bytes {
+                facts.cite(name, Value::Number(bytes.0 as f64), cites.clone());
+            }
         }
     }
 
