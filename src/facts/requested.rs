@@ -106,8 +106,7 @@ fn may_come_from(facts: &Facts, words: &[&str]) -> bool {
 /// The most tokens that an engine takes in one step, where its launch or its log says so: nothing of a step has more. A sampler has one token of
 /// each request.
 fn tokens_of_step(facts: &Facts) -> Option<f64> {
-    let is_of_engine =
-        facts.text("phase").is_some_and(|phase| matches!(phase, "engine_init" | "inference" | "rollout"));
+    let is_of_engine = facts.text("config.job").is_some_and(|job| matches!(job, "serve" | "infer"));
     let most = |name| facts.number(name).filter(|most| is_of_engine && *most >= 1.0);
     let is_sampler = facts.get("frames").is_some() && may_come_from(facts, &["sampler"]);
     most("config.max_num_seqs").filter(|_| is_sampler).or_else(|| most("config.max_num_batched_tokens"))

@@ -17,6 +17,7 @@ mod crash;
 mod damage;
 mod dialects;
 mod docs;
+mod engine_and_host;
 mod estimate;
 mod failing_disk;
 mod fix;
