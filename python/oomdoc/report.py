@@ -154,6 +154,7 @@ OtherFailureName = Literal[
     "process_limit",
     "preempted",
     "lost_node",
+    "probe_failed",
     "cancelled",
     "time_limit",
     "network",
