@@ -214,6 +214,24 @@ RuntimeError: Insufficient VRAM for model and cache
 }
 
 #[test]
+fn processes_that_a_program_starts_are_fewer_where_it_says_how_many() -> Outcome {
+    let killed = "2025-05-10T10:02:19.8100000Z 16 workers [212 items]
+2025-05-10T10:03:40.1010000Z ..........[gw3] node down: Not properly terminated
+2025-05-10T10:04:22.9010000Z /home/runner/work/_temp/8f0e1a.sh: line 1:  2311 Killed                  pytest -n 16 tests/
+";
+    let steps = "jobs:\n  test:\n    steps:\n      - run: pip install -e .\n      - name: run it\n        run: pytest -n 16 tests/\n";
+    assert_eq!(advice(&report(&[("job.log", killed), ("ci.yml", steps)])?).1[0], "-n 4");
+    let kernel = "[88211.401300] memory: usage 12582912kB, limit 12582912kB, failcnt 18211
+[88211.401400] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=9f2a,mems_allowed=0,oom_memcg=/docker/9f2a,task_memcg=/docker/9f2a,task=celery,pid=40237,uid=0
+[88211.401420] Memory cgroup out of memory: Killed process 40237 (celery) total-vm:5680044kB, anon-rss:1570120kB, file-rss:22360kB, shmem-rss:0kB, UID:0 pgtables:4004kB oom_score_adj:0
+";
+    let services = "services:\n  worker:\n    command: celery -A tasks worker --concurrency=8\n    mem_limit: 12g\n";
+    let celery = report(&[("dmesg.log", kernel), ("compose.yaml", services)])?;
+    assert!(advice(&celery).1.contains(&"--concurrency 4".to_owned()), "{:?}", advice(&celery));
+    Ok(())
+}
+
+#[test]
 fn a_step_has_no_more_tokens_than_it_may_take() -> Outcome {
     let log = |tokens: u32| {
         format!(

@@ -69,7 +69,10 @@ impl ProgramReader<'_> {
                         false => self.walk(&member.value),
                     }
                 }
-                Shape::Scalar(Value::Text(script)) if member.key == SCRIPT && script.contains('\n') => {
+                // A run may have a name; a command of one line has an option.
+                Shape::Scalar(Value::Text(script))
+                    if member.key == SCRIPT && (script.contains('\n') || script.split(' ').any(is_option)) =>
+                {
                     self.script(script, &member.value.span, &environment);
                 }
                 _ => self.walk(&member.value),
