@@ -61,8 +61,8 @@ fn what_an_engine_offloads_counts_for_each_gpu() -> Outcome {
     };
     let offloads = report(&[("job.log", OFFLOADED), ("run.sh", &launch(60))])?;
     let (cause, changes) = advice(&offloads);
-    // 0.7 × 192 GiB for four.
-    assert_eq!((cause, &*changes[0]), ("host_offload_pressure", "--cpu-offload-gb 33"));
+    // 0.6 × 192 GiB for four.
+    assert_eq!((cause, &*changes[0]), ("host_offload_pressure", "--cpu-offload-gb 28"));
     assert!(!turns(&changes, "--tensor-parallel-size"), "{changes:?}");
     let hardly = report(&[("job.log", OFFLOADED), ("run.sh", &launch(4))])?;
     assert_ne!(advice(&hardly).0, "host_offload_pressure");
