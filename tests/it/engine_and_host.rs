@@ -232,6 +232,28 @@ fn processes_that_a_program_starts_are_fewer_where_it_says_how_many() -> Outcome
 }
 
 #[test]
+fn a_job_of_one_process_has_no_workers() -> Outcome {
+    let log = |peak: &str| {
+        format!(
+            "# LSBATCH: User input
+#!/bin/bash
+#BSUB -M 32GB
+python prep.py
+------------------------------------------------------------
+TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.
+Exited with exit code 137.
+    Max Memory :                                 {peak}
+"
+        )
+    };
+    let launch = "#!/bin/bash\n#BSUB -M 32GB\npython prep.py\n";
+    let report = report(&[("job.log", &log("32 GB")), ("run.sh", launch)])?;
+    let changes = advice(&report).1;
+    assert!(turns(&changes, "-M") && !turns(&changes, "worker processes"), "{changes:?}");
+    Ok(())
+}
+
+#[test]
 fn a_step_has_no_more_tokens_than_it_may_take() -> Outcome {
     let log = |tokens: u32| {
         format!(
