@@ -81,6 +81,11 @@ ERROR 05-14 09:13:11 [core.py:396] ValueError: To serve at least one request wit
     let (low, high) = (of_share("0.70")?, of_share("0.90")?);
     assert_eq!(low[..2], ["--gpu-memory-utilization 0.9", "--max-model-len 109856"]);
     assert_eq!(high[0], "--max-model-len 109856");
+    // A step of a twentieth leads nowhere from a third of the GPU.
+    let none = "ERROR 05-14 09:13:11 [core.py:396] ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.\n";
+    let launch = "vllm serve org/My-8B --gpu-memory-utilization 0.3\n";
+    let report = report(&[("job.log", none), ("run.sh", launch)])?;
+    assert_eq!(advice(&report).1[0], "--gpu-memory-utilization 0.9");
     Ok(())
 }
 
