@@ -18,6 +18,10 @@ pub struct CodeWords {
     pub evaluates: Vec<String>,
     /// Ends of names of classes whose attributes are the program's settings.
     pub holds_settings: Vec<String>,
+    /// Last steps of names of what works on rows of data, whose batches are not those of a model.
+    pub works_on_data: Vec<String>,
+    /// Words of code that reads the options of the program's command line, however it does.
+    pub reads_options: Vec<String>,
     /// Calls of which more is known than their arguments' names.
     pub call: Vec<CodeCall>,
     /// Code and the settings in it.
@@ -75,6 +79,17 @@ impl CodeWords {
         self.holds_settings.iter().any(|end| small.ends_with(end.as_str()))
     }
 
+    /// Whether a call of `name` works on rows of data: `ds.map`.
+    pub fn is_of_data(&self, name: &str) -> bool {
+        is_among(&self.works_on_data, name.rsplit('.').next().unwrap_or_default())
+    }
+
+    /// Whether `code` reads options of a command line.
+    pub fn may_read_options(&self, code: &str) -> bool {
+        let mut words = code.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        words.any(|word| is_among(&self.reads_options, word))
+    }
+
     /// Whether `name` is that of something that evaluates: `val_loader`.
     pub fn is_of_evaluation(&self, name: &str) -> bool {
         name.split(['_', '.']).any(|part| is_among(&self.evaluates, &part.to_ascii_lowercase()))
@@ -84,4 +99,10 @@ impl CodeWords {
 /// Whether the last steps of `name`, `torch.utils.data.DataLoader`, are `end`.
 pub fn ends_in(name: &str, end: &str) -> bool {
     name.strip_suffix(end).is_some_and(|above| above.is_empty() || above.ends_with('.'))
+}
+
+/// Whether `name` is that of a constant: `BATCH_SIZE`.
+pub fn is_constant(name: &str) -> bool {
+    name.starts_with(|letter: char| letter.is_ascii_uppercase())
+        && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
 }

@@ -58,6 +58,9 @@ pub struct Knob {
     /// listed here nor allowed by the fact says nothing.
     #[serde(default)]
     pub means: BTreeMap<String, String>,
+    /// What it is called where the job's program takes no options: `the batch size`.
+    #[serde(default)]
+    pub called: Option<Arc<str>>,
     /// The memory that it moves, in words.
     pub moves: Words,
     /// What it costs.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::leaf::Leaves;
 use super::part::{self, Failed, Part};
 use crate::config::{Command, Document, Entry, EntryKind, Format};
 use crate::knowledge::{Knob, Target, Type, is_end, is_named, last_step};
@@ -30,6 +31,8 @@ pub(super) struct SettingIndex {
     main: Vec<Option<usize>>,
     /// For each document, the part that counts, if it starts several.
     parts: Vec<Option<Part>>,
+    /// What generic knobs find under names of the user's own.
+    leaves: Leaves,
 }
 
 /// A setting's name as a dialect spells it.
@@ -72,7 +75,8 @@ impl SettingIndex {
                 places.entry(end_of(key)).or_default().push((document, entry));
             }
         }
-        SettingIndex { places, main: documents.iter().map(Document::main_command).collect(), parts: Vec::new() }
+        let main = documents.iter().map(Document::main_command).collect();
+        SettingIndex { places, main, parts: Vec::new(), leaves: Leaves::of(documents) }
     }
 
     /// Lets the settings of the part count that `failed` describes.
@@ -81,6 +85,11 @@ impl SettingIndex {
         for (main, part) in self.main.iter_mut().zip(&self.parts) {
             *main = part.as_ref().and_then(|part| part.command).or(*main);
         }
+        self.leaves.enter(documents, failed.frames);
+    }
+
+    pub(super) fn leaves(&self) -> &Leaves {
+        &self.leaves
     }
 
     /// For each document, the part that counts, if it starts several.
@@ -102,14 +111,15 @@ impl SettingIndex {
             let entry = document.entries().get(place.1)?;
             let is_part = || document.format() == Format::Yaml && knob.ends_in(&entry.key);
             let is_named = knob.knows(without_file(&entry.key));
-            let (is_beside, is_of_other) = self.is_of_other(*place);
-            let counts = suits(knob, entry, document) && (is_named || is_part()) && !is_beside;
-            if counts && !(knob.is_generic() && is_unnamed_beside_named(documents, document)) {
+            let (_, is_of_other) = self.is_of_other(*place);
+            if (is_named || is_part()) && self.may_count(documents, knob, *place, document, entry) {
                 settings.push(((place.0, is_of_other, !is_named), Setting { document, entry }));
             }
         }
         // Whole names take precedence over partial ones, and later entries over earlier ones in the same document.
-        let best = settings.iter().map(|(rank, _)| *rank).min()?;
+        let Some(best) = settings.iter().map(|(rank, _)| *rank).min() else {
+            return Some(knob).filter(|knob| knob.is_generic()).and_then(|knob| self.leaf(documents, knob));
+        };
         settings.retain(|(rank, _)| *rank == best);
         // An expression tells less than a value that stands elsewhere.
         if settings.iter().any(|(_, setting)| !setting.entry.is_open()) {
@@ -122,6 +132,19 @@ impl SettingIndex {
         let (_, Setting { document, entry }) = settings.pop()?;
         let counts = document.get(&entry.key).filter(|counted| is_one && suits(knob, counted, document));
         Some(Setting { document, entry: counts.unwrap_or(entry) })
+    }
+
+    /// Whether `entry`, whatever its name, can set `knob` for the part that failed.
+    pub(super) fn may_count(
+        &self,
+        documents: &[Document],
+        knob: &Knob,
+        place: (usize, usize),
+        document: &Document,
+        entry: &Entry,
+    ) -> bool {
+        let is_unread = || knob.is_generic() && is_unnamed_beside_named(documents, document);
+        suits(knob, entry, document) && !self.is_of_other(place).0 && !is_unread()
     }
 
     /// The entries for `keys`, which are spelled as dialects spell them. Keys that are not set are left out.

@@ -9,6 +9,7 @@ mod facts;
 mod implied;
 mod index;
 mod layout;
+mod leaf;
 mod missing_files;
 mod part;
 mod prediction;
@@ -298,13 +299,32 @@ impl<'k> JobConfig<'k> {
             knob.is_generic() || known.is_some_and(|known| known.leaves_options_to_scripts)
         };
         let declared = || self.documents.iter().flat_map(Document::declared_options);
+        // A script that takes none has what a generic knob means in its code, if that has a name without the option's dashes.
+        let has_no_options = || knob.called.is_none() && self.script_without_options().is_some();
         // Asked of every knob, and few jobs come with such a script.
-        declared().count() >= LEAST
-            && knob.target == Target::Cli
+        knob.target == Target::Cli
+            && (declared().count() >= LEAST || has_no_options())
             && is_of_scripts()
             && self.setting(knob).is_none()
             && self.class_of(knob).is_none()
             && !declared().any(|option| knob.names().any(|name| plain_name(name) == *option))
+    }
+
+    /// The job's own script, if it takes no options: neither reads its code a command line, nor does a command give it any.
+    pub fn script_without_options(&self) -> Option<&str> {
+        let mut scripts = self.documents.iter().filter(|document| document.format() == Format::Python);
+        let script = scripts.next()?;
+        let takes = |code: &Document| CodeWords::shipped().may_read_options(code.text());
+        if takes(script) || scripts.any(takes) {
+            return None;
+        }
+        let name = part::name(script.path())?;
+        let is_given = |document: &Document| {
+            let runs = |at: usize| document.commands().get(at).and_then(part::script) == Some(name);
+            let is_option = |entry: &Entry| matches!(entry.kind, EntryKind::Flag | EntryKind::Override);
+            document.entries().iter().any(|entry| is_option(entry) && entry.command.is_some_and(runs))
+        };
+        (!self.documents.iter().any(is_given)).then_some(name)
     }
 
     fn of_stack(&self) -> impl Iterator<Item = &'k Knob> {

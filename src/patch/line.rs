@@ -15,6 +15,8 @@ pub(super) fn line(launch: &JobConfig<'_>, knob: &Knob, spelling: &str, to: &Sca
         Target::Env => export(launch, spelling, to),
         Target::Cli => match launch.class_of(knob) {
             Some(class) => format!("{class}(…, {spelling}={})", argument(to)),
+            // Words, where the program takes no options.
+            None if knob.called.is_some() && spelling.contains(' ') => format!("# {spelling}: {to}"),
             None => flag(launch, spelling, to),
         },
         Target::Yaml if launch.takes_overrides(knob) => format!("{spelling}={}", in_words(to)),

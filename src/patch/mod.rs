@@ -198,8 +198,14 @@ impl<'a> Workbench<'a> {
     fn spelled(&self, name: &str) -> Option<String> {
         let name = name.rsplit_once('/').map_or(name, |(_, knob)| knob);
         let is_named = |knob: &Knob| *knob.id == *name || knob.lever.iter().any(|turn| *turn.name == *name);
-        let is_of_job =
-            |knob: &Knob| knob.constraint.iter().filter_map(|row| row.only.as_ref()).all(|only| self.holds(only));
+        // What is refused because the program cannot have it is no option of it; of a known program that is another matter.
+        let is_refused = |knob: &Knob| {
+            let mut always = knob.constraint.iter().filter(|row| knob.is_generic() && row.when.is_none());
+            always.any(|row| row.unless.as_ref().is_some_and(|unless| self.holds(unless)))
+        };
+        let is_of_job = |knob: &Knob| {
+            knob.constraint.iter().filter_map(|row| row.only.as_ref()).all(|only| self.holds(only)) && !is_refused(knob)
+        };
         let is_meant = |knob: &&Knob| is_named(knob) && self.counts(&knob.framework) && is_of_job(knob);
         let knob = self.launch.knobs().find(is_meant)?;
         self.spelling(knob)
@@ -226,6 +232,10 @@ impl<'a> Workbench<'a> {
         let written = key.and_then(|key| knob.names().find(|name| plain_name(name) == key)).or(in_code);
         if let Some(written) = written {
             return (!self.is_of_another_version(knob, written)).then(|| written.to_owned());
+        }
+        // A script without options has the value in its code.
+        if let Some((called, script)) = knob.called.as_ref().zip(self.launch.script_without_options()) {
+            return Some(format!("{called} in {script}"));
         }
         let version = self.launch.version_of(knob);
         let spelled = match version {

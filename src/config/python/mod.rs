@@ -1,4 +1,4 @@
-//! Settings in Python code: arguments of calls, dictionaries, and variables of the environment.
+//! Settings in Python code: arguments of calls, dictionaries, constants, and variables of the environment.
 //!
 //! Which calls take the options of a command line, and what their unnamed arguments are called, says `rules/python.toml`: of those the key is
 //! `SFTConfig:max_length`, of all others `DataLoader.batch_size`. Nothing is run: a value that only a run can tell reads as its text in
@@ -18,7 +18,7 @@ use super::entry::{FoundCommand, FoundSetting};
 use super::habits::Habits;
 use super::tree::{Flattening, Node, Shape};
 use super::{Body, EntryKind, Parsed, Value};
-use crate::knowledge::{CodeWords, plain_name};
+use crate::knowledge::{CodeWords, is_constant, plain_name};
 use crate::model::LineNumber;
 use literal::{Definitions, Worth};
 
@@ -370,7 +370,9 @@ impl<'t> CodeReader<'t> {
                 }
                 if let Some(node) = self.definitions.value(right, 0) {
                     let is_section = matches!(node.shape, Shape::Map(_));
-                    if is_section || is_configuration && is_outermost {
+                    let is_constant = || is_constant(name) && matches!(node.shape, Shape::Scalar(_));
+                    let is_named = || is_constant() && self.definitions.has_one_value(name);
+                    if is_section || is_outermost && (is_configuration || is_named()) {
                         self.flatten(name, &node, EntryKind::Setting, false);
                     }
                 }

@@ -1,0 +1,125 @@
+//! Finds the setting of a generic knob under a name of the user's own: as a key at any depth of a configuration that no framework claims, as an
+//! argument of a call in the job's code, or as one of the code's constants.
+
+use std::collections::{HashMap, HashSet};
+
+use super::index::{Setting, SettingIndex};
+use super::part;
+use crate::config::{Document, Entry, EntryKind, Format};
+use crate::knowledge::{CodeWords, Knob, is_constant, last_step, plain_name};
+use crate::model::{Citation, Frame};
+
+/// The settings that may be those of a generic knob by the last step of their names alone.
+#[derive(Default)]
+pub(super) struct Leaves {
+    /// The positions of settings, as indices of document and entry, by the last steps of their names in small letters.
+    places: HashMap<String, Vec<(usize, usize)>>,
+    /// Those on a line of the code that the stack of the failure shows.
+    of_stack: HashSet<(usize, usize)>,
+}
+
+impl Leaves {
+    pub fn of(documents: &[Document]) -> Leaves {
+        let mut leaves = Leaves::default();
+        for (number, document) in documents.iter().enumerate() {
+            for (at, entry) in document.entries().iter().enumerate() {
+                if entry.kind == EntryKind::Setting && may_be_leaf(document, entry) {
+                    let name = last_step(&entry.key).to_ascii_lowercase();
+                    leaves.places.entry(name).or_default().push((number, at));
+                }
+            }
+        }
+        leaves
+    }
+
+    /// Notes which settings stand on the lines that `frames` show.
+    pub fn enter(&mut self, documents: &[Document], frames: &[Frame]) {
+        let shown = |document: &Document| -> HashSet<&str> {
+            let of_file = |frame: &&Frame| part::name(&frame.file) == part::name(document.path());
+            frames.iter().filter(of_file).map(|frame| frame.code.trim()).filter(|code| !code.is_empty()).collect()
+        };
+        for places in self.places.values() {
+            for &(number, at) in places {
+                let Some(document) = documents.get(number).filter(|document| document.format() == Format::Python)
+                else {
+                    continue;
+                };
+                let line = document.entries().get(at).and_then(|entry| {
+                    document.text().lines().nth(entry.at.location.line.0.checked_sub(1)?.try_into().ok()?)
+                });
+                if line.is_some_and(|line| shown(document).contains(line.trim())) {
+                    self.of_stack.insert((number, at));
+                }
+            }
+        }
+    }
+
+    /// The setting of `knob`, if exactly one of those that `counts` accepts can be meant. Of several, one that the stack shows is.
+    pub fn setting<'d>(
+        &self,
+        documents: &'d [Document],
+        knob: &Knob,
+        counts: impl Fn((usize, usize), Setting<'d>) -> bool,
+    ) -> Option<Setting<'d>> {
+        let mut found: Vec<((usize, usize), Setting<'d>)> = Vec::new();
+        for name in knob.names().filter(|name| !name.contains(['.', ' '])).map(plain_name) {
+            for &place in self.places.get(&name.to_ascii_lowercase()).into_iter().flatten() {
+                let (document, entry) = at(documents, place)?;
+                let is_telling = document.format() != Format::Python || name.contains('_') || is_constant(&entry.key);
+                if is_telling && counts(place, Setting { document, entry }) {
+                    found.push((place, Setting { document, entry }));
+                }
+            }
+        }
+        // A file that comes first takes precedence.
+        let first = found.iter().map(|((document, _), _)| *document).min()?;
+        found.retain(|((document, _), _)| *document == first);
+        let is_one = |found: &[((usize, usize), Setting<'d>)]| {
+            let mut values = found.iter().map(|(_, setting)| defined(setting.entry));
+            values.next().is_some_and(|value| values.all(|other| other == value))
+        };
+        if !is_one(&found) {
+            found.retain(|(place, _)| self.of_stack.contains(place));
+        }
+        // A constant is changed where all that use it see it.
+        let constant = || found.iter().find(|(_, setting)| is_constant(&setting.entry.key));
+        is_one(&found).then(|| constant().or(found.first()).map(|(_, setting)| *setting)).flatten()
+    }
+}
+
+impl SettingIndex {
+    /// The setting of the generic `knob` by the last step of its name, if nothing has its whole name.
+    pub(super) fn leaf<'d>(&self, documents: &'d [Document], knob: &Knob) -> Option<Setting<'d>> {
+        self.leaves().setting(documents, knob, |place, Setting { document, entry }| {
+            self.may_count(documents, knob, place, document, entry)
+        })
+    }
+}
+
+fn at(documents: &[Document], (document, entry): (usize, usize)) -> Option<(&Document, &Entry)> {
+    let document = documents.get(document)?;
+    Some((document, document.entries().get(entry)?))
+}
+
+/// Where the value of `entry` is written: two calls that are given one constant have one value.
+fn defined(entry: &Entry) -> (u64, u64) {
+    let Citation { location, .. } = entry.defined.as_ref().unwrap_or(&entry.at);
+    (location.line.0, location.column.0)
+}
+
+/// Whether the last step of the name of `entry` says what it is.
+fn may_be_leaf(document: &Document, entry: &Entry) -> bool {
+    match document.format() {
+        // What a framework's class takes has that framework's names. Calls that work on data have batches of their own.
+        Format::Python => {
+            let call = entry.key.rsplit_once('.').map_or("", |(call, _)| call);
+            let words = CodeWords::shipped();
+            !entry.is_open()
+                && !entry.key.contains(':')
+                && !words.is_of_data(call)
+                && !words.is_of_evaluation(&entry.key)
+        }
+        Format::Yaml | Format::Toml | Format::Json => entry.key.contains('.'),
+        Format::Ini | Format::Shell | Format::Log => false,
+    }
+}
