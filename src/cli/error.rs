@@ -345,8 +345,11 @@ fn instead(lines: &[String], others: &[String]) -> String {
     let typed = lines.iter().map(|line| format!("set it yourself:\n  {}", line.replace('\n', "\n  ")));
     let picked =
         (!others.is_empty()).then(|| format!("or pick one that edits a file: `--pick {}`", others.join("`, `--pick ")));
-    let given = "or name the launch script or configuration that sets it, next to the log".to_owned();
-    let ways: Vec<String> = typed.chain(picked).chain([given]).collect();
+    // No file tells what only the user knows: `<a free GPU>`.
+    let is_open = !lines.is_empty() && lines.iter().all(|line| line.contains('<') && line.contains('>'));
+    let given =
+        (!is_open).then(|| "or name the launch script or configuration that sets it, next to the log".to_owned());
+    let ways: Vec<String> = typed.chain(picked).chain(given).collect();
     ways.join("\n").trim_start_matches("or ").to_owned()
 }
 

@@ -297,6 +297,11 @@ const TABLE: &[(&str, &str)] = &[
         "请自行设置：{lines}或在日志之外再给出设置它的启动脚本或配置",
     ),
     (
+        "set it yourself:{lines}or pick one that edits a file: {numbers}",
+        "请自行设置：{lines}或选择会修改文件的一项：{numbers}",
+    ),
+    ("set it yourself:{lines}", "请自行设置：{lines}"),
+    (
         "pick one that edits a file: {numbers}\nor name the launch script or configuration that sets it, next to the log",
         "请选择会修改文件的一项：{numbers}\n或在日志之外再给出设置它的启动脚本或配置",
     ),

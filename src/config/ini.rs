@@ -121,7 +121,7 @@ impl IniReader<'_> {
 }
 
 /// The end of the line that begins at the byte `at`, with the lines that continue it.
-fn end_of_line(text: &str, at: usize) -> usize {
+pub(super) fn end_of_line(text: &str, at: usize) -> usize {
     let mut end = at;
     loop {
         let line = text[end..].find('\n').map_or(text.len(), |length| end + length);

@@ -19,6 +19,7 @@
 
 mod comments;
 mod diff;
+mod dockerfile;
 mod edit;
 mod entry;
 mod error;
@@ -36,6 +37,7 @@ mod python;
 #[path = "without_python.rs"]
 mod python;
 mod shell;
+mod switch;
 mod toml;
 mod tree;
 mod value;
@@ -240,9 +242,13 @@ impl Document {
         self.entries.get(self.choose(key, None, None)?)
     }
 
-    /// How many leading steps of `key` exist in a TOML file; 0 for other formats.
+    /// How many leading steps of `key` exist in a TOML file or in the sections of a configuration in Python; 0 for other formats.
     pub fn reaches(&self, key: &str) -> usize {
-        let Body::Toml(root) = &self.body else { return 0 };
+        let root = match &self.body {
+            Body::Toml(root) => root,
+            Body::Python(code) => return code.reaches(key),
+            _ => return 0,
+        };
         let steps = path::parse(key).unwrap_or_default();
         let is_there = |depth: &usize| matches!(root.find(&steps[..*depth]), Ok(Target::Node { .. }));
         (0..=steps.len()).take_while(is_there).last().unwrap_or(0)
@@ -349,6 +355,9 @@ impl Document {
             // An argument of a program that the file starts: the word itself is replaced, or another goes behind its last option.
             Body::Yaml(_) if kind.is_some_and(|kind| kind != EntryKind::Setting) => {
                 let edit = match before.and_then(|at| self.entries.get(at)) {
+                    Some(entry) if *value == Value::Bool(false) && self.is_switch(entry) => {
+                        switch::removed(&self.text, &entry.span)
+                    }
                     Some(entry) => self.replaced(entry, value),
                     None => self.appended(key, value, command).filter(|_| kind == Some(EntryKind::Flag)),
                 };
@@ -356,8 +365,14 @@ impl Document {
             }
             Body::Ini => {
                 let edit = match (before.and_then(|at| self.entries.get(at)), kind) {
+                    (Some(entry), _) if *value == Value::Bool(false) && self.is_switch(entry) => {
+                        switch::removed(&self.text, &entry.span)
+                    }
                     (Some(entry), _) => self.replaced(entry, value),
                     (None, Some(EntryKind::Flag)) => self.appended(key, value, command),
+                    (None, Some(EntryKind::Env)) if dockerfile::is_dockerfile(&self.text) => {
+                        dockerfile::added(&self.text, key, value)
+                    }
                     (None, kind) => ini::added(&self.text, kind.unwrap_or(EntryKind::Setting), key, value),
                 };
                 vec![edit.ok_or_else(unwritable)?]
@@ -375,11 +390,19 @@ impl Document {
         if written.commands.len() != self.commands.len() && !self.is_script() {
             return Err(unwritable());
         }
-        let is_set = match written.choose(key, kind, command).and_then(|at| written.entries.get(at)) {
-            Some(entry) => self.reads_as(entry, value),
-            // A switch that is off is absent.
-            None => self.is_script() && *value == Value::Bool(false),
-        };
+        // A call in code reads as the option that it sets.
+        let set_by_call = python::called(key).filter(|_| matches!(self.body, Body::Python(_)));
+        let is_set_by = |method: &str| written.entries.iter().any(|entry| entry.key.ends_with(&format!(":{method}")));
+        let is_set = set_by_call.is_some_and(is_set_by)
+            || match written.choose(key, kind, command).and_then(|at| written.entries.get(at)) {
+                Some(entry) => self.reads_as(entry, value),
+                // A switch that is off is absent.
+                None => {
+                    let was_switch =
+                        || before.and_then(|at| self.entries.get(at)).is_some_and(|entry| self.is_switch(entry));
+                    *value == Value::Bool(false) && (self.is_script() || was_switch())
+                }
+            };
         if is_set && self.others(key).eq(written.others(key)) { Ok(text) } else { Err(unwritable()) }
     }
 
@@ -434,6 +457,12 @@ impl Document {
         Some(Edit::insert(at, with))
     }
 
+    /// Whether `entry` is an option without a value: `--no-lazy`.
+    fn is_switch(&self, entry: &Entry) -> bool {
+        let word = self.text.get(entry.span.clone()).unwrap_or_default();
+        entry.kind == EntryKind::Flag && entry.value == Value::Bool(true) && word.starts_with('-')
+    }
+
     fn is_script(&self) -> bool {
         matches!(self.body, Body::Shell(_))
     }
@@ -471,6 +500,7 @@ fn is_plain_word(word: &str) -> bool {
 
 fn parse(format: Format, text: &str) -> Result<Parsed, Remark> {
     match format {
+        Format::Ini if dockerfile::is_dockerfile(text) => Ok(dockerfile::read(text)),
         Format::Ini => Ok(ini::read(text)),
         Format::Json => {
             let root = json::read(text)?;

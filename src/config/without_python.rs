@@ -17,6 +17,10 @@ impl Code {
         match *self {}
     }
 
+    pub fn reaches(&self, _: &str) -> usize {
+        0
+    }
+
     pub fn declared(&self) -> &[String] {
         &[]
     }
@@ -31,5 +35,9 @@ pub(super) fn printed(_: &str) -> Vec<(LineNumber, String)> {
 }
 
 pub(super) fn set(_: &str, _: &Code, _: Option<&Entry>, _: &str, _: &Value) -> Option<Vec<Edit>> {
+    None
+}
+
+pub(super) fn called(_: &str) -> Option<&str> {
     None
 }

@@ -20,6 +20,10 @@ pub struct CodeWords {
     pub holds_settings: Vec<String>,
     /// Last steps of names of what works on rows of data, whose batches are not those of a model.
     pub works_on_data: Vec<String>,
+    /// Methods that move a value to a device.
+    pub moves: Vec<String>,
+    /// How a device begins where one is named.
+    pub devices: Vec<String>,
     /// Words of code that reads the options of the program's command line, however it does.
     pub reads_options: Vec<String>,
     /// Calls of which more is known than their arguments' names.
@@ -43,6 +47,12 @@ pub struct CodeCall {
     /// The options that a call sets, whatever its arguments.
     #[serde(default)]
     pub sets: BTreeMap<String, String>,
+    /// The methods whose call it replaces.
+    #[serde(default)]
+    pub instead_of: Vec<String>,
+    /// Words of the names of what makes the values that have it.
+    #[serde(default)]
+    pub made_by: Vec<String>,
 }
 
 /// Code, and the settings that must be found in it.
@@ -82,6 +92,16 @@ impl CodeWords {
     /// Whether a call of `name` works on rows of data: `ds.map`.
     pub fn is_of_data(&self, name: &str) -> bool {
         is_among(&self.works_on_data, name.rsplit('.').next().unwrap_or_default())
+    }
+
+    /// Whether `method` moves a value to a device.
+    pub fn moves(&self, method: &str) -> bool {
+        is_among(&self.moves, method)
+    }
+
+    /// Whether `words` in small letters name a device.
+    pub fn is_device(&self, words: &str) -> bool {
+        self.devices.iter().any(|start| words.starts_with(start.as_str()))
     }
 
     /// Whether `code` reads options of a command line.

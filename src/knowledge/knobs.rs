@@ -213,6 +213,9 @@ pub struct Turn {
     /// The limit as an expression, which counts where its facts are known: the longest prompt and answer together.
     #[serde(default)]
     pub limit_by: Option<Box<str>>,
+    /// The value to begin with where it is not set and has no known default, so that it cannot be stepped.
+    #[serde(default)]
+    pub unset: Option<String>,
     /// The cost of this turn, if it is not the knob's own.
     #[serde(default)]
     pub cost: Option<Words>,
@@ -239,6 +242,9 @@ pub struct With {
     /// Whether it had the other one's old value and follows it to the new one.
     #[serde(default)]
     pub as_before: bool,
+    /// Whether it may be no smaller than the other one's new value, and is raised to it where it is set lower.
+    #[serde(default)]
+    pub at_least: bool,
     /// Other values that also satisfy the need.
     #[serde(default)]
     pub fits: Vec<String>,
@@ -432,10 +438,14 @@ pub fn last_step(name: &str) -> String {
 }
 
 /// Whether `key` has the same [`plain_name`] as `name`, or ends with it below other keys. A step `*` of the name is any one step of the
-/// key: `services.*.shm_size`. It is called for every pair of knob and setting and thus copies nothing.
+/// key, `services.*.shm_size`, and `[*]` any item of a list. It is called for every pair of knob and setting and thus copies nothing.
 pub fn is_named(name: &str, key: &str) -> bool {
     if name.contains('*') {
-        let is_step = |(name, key): (&str, &str)| name == "*" || is_named(name, key);
+        let is_item = |list: &str, key: &str| key.strip_prefix(list).is_some_and(|rest| rest.starts_with('['));
+        let is_step = |(name, key): (&str, &str)| match name.strip_suffix("[*]") {
+            Some(list) => is_item(list, key),
+            None => name == "*" || is_named(name, key),
+        };
         return name.split('.').count() == key.split('.').count() && name.split('.').zip(key.split('.')).all(is_step);
     }
     let (name, key) = (name.trim_start_matches('-').as_bytes(), key.trim_start_matches('-').as_bytes());

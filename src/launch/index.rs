@@ -106,11 +106,18 @@ impl SettingIndex {
     /// The setting of `knob` in the first document that sets it: the entry that is effective there.
     pub fn setting<'d>(&self, documents: &'d [Document], knob: &Knob) -> Option<Setting<'d>> {
         let mut settings: Vec<((usize, bool, bool), Setting<'d>)> = Vec::new();
-        for place in knob.names().filter_map(|name| self.places.get(&last_step(name))).flatten() {
+        let named = |name| {
+            let places = self.places.get(&last_step(option_of(name).map_or(name, |(_, option)| option)));
+            places.into_iter().flatten().map(move |place| (name, place))
+        };
+        for (name, place) in knob.names().flat_map(named) {
             let document = documents.get(place.0)?;
             let entry = document.entries().get(place.1)?;
             let is_part = || document.format() == Format::Yaml && knob.ends_in(&entry.key);
-            let is_named = knob.knows(without_file(&entry.key));
+            let is_named = match option_of(name) {
+                Some((program, option)) => is_given_to(program, entry, document) && is_named(option, &entry.key),
+                None => knob.knows(without_file(&entry.key)),
+            };
             let (_, is_of_other) = self.is_of_other(*place);
             if (is_named || is_part()) && self.may_count(documents, knob, *place, document, entry) {
                 settings.push(((place.0, is_of_other, !is_named), Setting { document, entry }));
@@ -124,6 +131,12 @@ impl SettingIndex {
         // An expression tells less than a value that stands elsewhere.
         if settings.iter().any(|(_, setting)| !setting.entry.is_open()) {
             settings.retain(|(_, setting)| !setting.entry.is_open());
+        }
+        // Of several items of a list, each with a value of its own, none is known to be meant.
+        let is_listed = knob.names().any(|name| name.contains("[*]"));
+        let mut values = settings.iter().map(|(_, setting)| &setting.entry.value);
+        if is_listed && values.next().is_some_and(|first| values.any(|other| other != first)) {
+            return None;
         }
         let is_one = self.parts.get(best.0).is_none_or(Option::is_none);
         if is_one && differs_by_container(settings.iter().map(|(_, setting)| setting.entry)) {
@@ -212,6 +225,18 @@ impl SettingIndex {
         knobs.iter().filter(is_keyed).for_each(|knob| keys.entry(knob.framework.clone()).or_default().push(knob));
         keys
     }
+}
+
+/// A name that is an option of one program only, divided: `gunicorn --workers`.
+fn option_of(name: &str) -> Option<(&str, &str)> {
+    name.rsplit_once(' ').filter(|(_, option)| option.starts_with('-'))
+}
+
+/// Whether `entry` is an option of a command that is typed with the words `program`.
+fn is_given_to(program: &str, entry: &Entry, document: &Document) -> bool {
+    let command = entry.command.and_then(|at| document.commands().get(at));
+    entry.kind == EntryKind::Flag
+        && command.is_some_and(|command| command.words().any(|word| part::name(word) == Some(program)))
 }
 
 /// The last step of an entry's name, without the file and without Hydra's `+` before a new key.

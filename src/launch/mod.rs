@@ -181,6 +181,17 @@ impl<'k> JobConfig<'k> {
         part.as_ref()?.command
     }
 
+    /// The path of the container or service in `document` that runs `framework`, or the only one that the job may run in.
+    pub fn container<'d>(&self, document: &'d Document, framework: &str) -> Option<&'d str> {
+        let mut parts = self.documents.iter().zip(self.index.parts());
+        let part = parts.find(|(known, _)| known.path() == document.path()).and_then(|(_, part)| part.as_ref());
+        let known = self.knowledge.frameworks.iter().find(|known| *known.name == *framework).or(self.framework);
+        let is_program = |words: &str| {
+            known.is_some_and(|known| known.launched_by.iter().any(|start| words.contains(start.as_str())))
+        };
+        part::container_of(document, part, is_program)
+    }
+
     fn find_version(&self, job: &Job) -> Option<Arc<str>> {
         let framework = self.framework?;
         self.stated_version(job).map(Arc::from).or_else(|| {
@@ -340,6 +351,13 @@ impl<'k> JobConfig<'k> {
         self.index.setting(&self.documents, knob)
     }
 
+    /// The name of `knob` for which a configuration in Python has the section.
+    pub fn name_in_section<'n>(&self, knob: &'n Knob) -> Option<&'n str> {
+        let mut codes = self.documents.iter().filter(|document| document.format() == Format::Python);
+        let has = |document: &Document| knob.names().find(|name| has_section(document, name));
+        if knob.target == Target::Yaml { codes.find_map(has) } else { None }
+    }
+
     /// Whether `knob`, which is not set yet, can be added to `document`.
     pub fn takes(&self, document: &Document, knob: &Knob) -> bool {
         let is_of = |framework: &Framework| {
@@ -363,6 +381,10 @@ impl<'k> JobConfig<'k> {
             (Format::Shell, Target::Yaml) => framework.is_some_and(is_of) && overrides(),
             // An argument of a call, which must stand there.
             (Format::Python, Target::Python) => true,
+            // A configuration in Python has the section that it belongs to.
+            (Format::Python, Target::Yaml) => {
+                framework.is_some_and(is_of) && knob.names().any(|name| has_section(document, name))
+            }
             (Format::Python, Target::Cli) => self.class_with(document, knob).is_some(),
             (Format::Shell | Format::Ini, Target::Env) => !document.commands().is_empty(),
             _ => false,
@@ -395,6 +417,11 @@ impl JobConfig<'_> {
             |class: &&str| of(class).is_some_and(|name| self.knowledge.stack(Some(name)).contains(&&*knob.framework));
         own.next().or_else(|| classes.into_iter().find(takes))
     }
+}
+
+/// Whether `document` has the section in which `name` stands.
+fn has_section(document: &Document, name: &str) -> bool {
+    name.contains('.') && document.reaches(name) + 1 == name.split('.').count()
 }
 
 /// Whether `document` has a combination of keys that is unique to `framework`.

@@ -47,7 +47,8 @@ pub fn of_job<'f>(mut files: Vec<Document>, frames: impl Iterator<Item = &'f str
     };
     let kept: HashSet<Arc<str>> = counts.into_iter().map(|document| document.path().clone()).collect();
     files.retain(|document| !is_code(document) || kept.contains(document.path()));
-    let given = files.iter().filter(|document| document.format() == Format::Shell).flat_map(Document::entries);
+    let starts = |document: &&Document| matches!(document.format(), Format::Shell | Format::Ini | Format::Yaml);
+    let given = files.iter().filter(starts).flat_map(Document::entries);
     let given: HashSet<String> =
         given.filter(|entry| entry.kind == EntryKind::Flag).map(|entry| entry.key.replace('-', "_")).collect();
     files.iter_mut().for_each(|document| document.leave_out(|option| given.contains(option)));
@@ -295,6 +296,34 @@ impl Container<'_> {
     /// Whether it runs only before the others begin.
     fn is_of_beginning(&self) -> bool {
         self.path.contains("initContainers[")
+    }
+}
+
+/// The path of the container or service in `document` that runs a program which `is_program` knows by its words; of several none. Those
+/// that `part` excludes do not count.
+pub(super) fn container_of<'d>(
+    document: &'d Document,
+    part: Option<&Part>,
+    is_program: impl Fn(&str) -> bool,
+) -> Option<&'d str> {
+    let is_other = |at: usize| part.is_some_and(|part| part.excludes(at));
+    let mut containers = containers(document);
+    containers
+        .retain(|container| !container.is_of_beginning() && !container.entries.iter().all(|(at, _)| is_other(*at)));
+    if containers.len() > 1 {
+        let runs = |container: &Container<'_>| {
+            let mut commands = container.commands.iter();
+            let mut texts = container.entries.iter().filter_map(|(_, entry)| match &entry.value {
+                Value::Text(words) => Some(words),
+                _ => None,
+            });
+            commands.any(|(_, command)| is_program(&command.typed())) || texts.any(|words| is_program(words))
+        };
+        containers.retain(runs);
+    }
+    match containers.as_slice() {
+        [only] => Some(only.path),
+        _ => None,
     }
 }
 

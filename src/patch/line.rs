@@ -1,5 +1,6 @@
 //! The line to type or to write if no given file sets the knob.
 
+use super::container;
 use super::edit::is_json;
 use crate::config::{Command, EntryKind, Format, python_dictionary, shell_word};
 use crate::knowledge::{Knob, Launchers, Target};
@@ -12,7 +13,9 @@ pub(super) fn line(launch: &JobConfig<'_>, knob: &Knob, spelling: &str, to: &Sca
         return line.replace("{to}", &to.to_string());
     }
     match knob.target {
-        Target::Env => export(launch, spelling, to),
+        Target::Env => prefixed(launch, spelling, to)
+            .or_else(|| container::lines(launch, spelling, to))
+            .unwrap_or_else(|| export(launch, spelling, to)),
         Target::Cli => match launch.class_of(knob) {
             Some(class) => format!("{class}(…, {spelling}={})", argument(to)),
             // Words, where the program takes no options.
@@ -25,6 +28,18 @@ pub(super) fn line(launch: &JobConfig<'_>, knob: &Knob, spelling: &str, to: &Sca
         Target::Python => format!("{spelling} = {}", python(to)),
         Target::System => format!("{spelling}={to}"),
     }
+}
+
+/// `NAME=value program …`, if a script sets the variable for that one program: what it exports has no effect there.
+fn prefixed(launch: &JobConfig<'_>, spelling: &str, to: &Scalar) -> Option<String> {
+    launch.documents().iter().filter(|document| document.format() == Format::Shell).find_map(|document| {
+        let set = document.entries().iter().find(|entry| entry.kind == EntryKind::Env && entry.key == spelling)?;
+        let place = &set.at.location;
+        let line = document.text().lines().nth(usize::try_from(place.line.0.checked_sub(1)?).ok()?)?;
+        let of_line = |command: &&Command| command.at.line == place.line && !line.contains("export ");
+        let command = document.commands().iter().find(of_line)?;
+        Some(format!("{spelling}={} {} …", in_words(to), command.typed()))
+    })
 }
 
 /// `export NAME=value`. An option within a variable is appended to those that are set.

@@ -7,6 +7,7 @@
 
 mod advice;
 mod consistent;
+mod container;
 mod edit;
 mod far_enough;
 mod gate;
@@ -28,8 +29,8 @@ use std::ops::Deref;
 use crate::config::{Entry, EntryKind, Format, Value};
 use crate::facts::{Answer, Evaluator, Facts};
 use crate::knowledge::{
-    CauseRule, Condition, Direction, Knob, Knowledge, Language, NotAdvisedRow, PatchRow, Target, To, Turn, is_named,
-    plain_name,
+    CauseRule, Condition, Direction, Knob, Knowledge, Language, NotAdvisedRow, PatchRow, Target, To, Turn, Type,
+    is_named, plain_name,
 };
 use crate::launch::{
     JobConfig, MemoryChange, Prediction, device_memory, device_wanted, host_memory, host_used, without_file,
@@ -37,6 +38,7 @@ use crate::launch::{
 use crate::model::{
     Bytes, Edit, Kind, Need, NotAdvised, Partner, Patch, PatchEffect, PatchNeeds, PatchSet, Phase, SERVICE_NAME,
 };
+use crate::parse::granted;
 use gate::Passed;
 use goal::Goal;
 
@@ -207,7 +209,12 @@ impl<'a> Workbench<'a> {
             knob.constraint.iter().filter_map(|row| row.only.as_ref()).all(|only| self.holds(only)) && !is_refused(knob)
         };
         let is_meant = |knob: &&Knob| is_named(knob) && self.counts(&knob.framework) && is_of_job(knob);
-        let knob = self.launch.knobs().find(is_meant)?;
+        // Of a lever's knobs first one that holds an amount: what is said of a smaller batch is not said of a switch.
+        let is_amount =
+            |knob: &&Knob| *knob.id == *name || matches!(knob.r#type, Type::Integer | Type::Number | Type::Size);
+        let mut meant = self.launch.knobs().filter(is_meant);
+        let first = meant.next()?;
+        let knob = std::iter::once(first).chain(meant).find(is_amount).unwrap_or(first);
         self.spelling(knob)
     }
 
@@ -232,6 +239,9 @@ impl<'a> Workbench<'a> {
         let written = key.and_then(|key| knob.names().find(|name| plain_name(name) == key)).or(in_code);
         if let Some(written) = written {
             return (!self.is_of_another_version(knob, written)).then(|| written.to_owned());
+        }
+        if let Some(name) = self.launch.name_in_section(knob) {
+            return Some(name.to_owned());
         }
         // A script without options has the value in its code.
         if let Some((called, script)) = knob.called.as_ref().zip(self.launch.script_without_options()) {
@@ -390,7 +400,7 @@ impl<'a> Workbench<'a> {
     /// Whether the job sets the fact of `knob` through another knob, which is then the one to turn: the batch size of a
     /// `DataLoader` comes from `--per_device_train_batch_size`.
     fn is_set_otherwise(&self, knob: &Knob) -> bool {
-        let is_same = |other: &&Knob| other.fact == knob.fact && other.r#type != crate::knowledge::Type::File;
+        let is_same = |other: &&Knob| other.fact == knob.fact && other.r#type != Type::File;
         let mut others = self.launch.knobs().filter(|_| knob.fact.is_some()).filter(is_same);
         others.any(|other| self.launch.setting(other).is_some_and(|setting| setting.is_own()))
     }
@@ -411,6 +421,10 @@ impl<'a> Workbench<'a> {
                 (Some(to), _) => Some(to.clone()),
                 (None, Some(set)) if with.at_most => no_more_than(goal, set),
                 (None, Some(set)) if with.as_before => self.as_before(knob, goal, set),
+                (None, Some(set)) if with.at_least => {
+                    let from = self.launch.setting(knob).map(|setting| setting.entry.value.to_string());
+                    no_less_than(from.as_deref(), goal, set)
+                }
                 (None, Some(set)) => self.in_return(knob, goal, set),
                 (None, None) => None,
             };
@@ -451,7 +465,8 @@ impl<'a> Workbench<'a> {
         // What is set already has the section that it needs, or is changed where it stands.
         let section = |to| self.launch.setting(knob).is_none().then(|| section::edits(self.launch, knob, to)).flatten();
         let own = |to| Some(vec![edit(knob, spelling, to)?]);
-        let mut edits = to.and_then(|to| section(to).or_else(|| own(to)))?;
+        let of_container = |to| container::edits(self.launch, knob, spelling, to);
+        let mut edits = to.and_then(|to| section(to).or_else(|| own(to)).or_else(|| of_container(to)))?;
         for (knob, partner) in partners {
             edits.push(edit(knob, &partner.knob, &partner.to)?);
         }
@@ -531,6 +546,14 @@ fn no_more_than(goal: &Goal, set: &str) -> Option<String> {
     (set > most).then(|| to.to_owned())
 }
 
+/// The amount of `goal`, if `set` is a smaller one, or as large as the amount `from` was. Numbers without units may count differently.
+fn no_less_than(from: Option<&str>, goal: &Goal, set: &str) -> Option<String> {
+    let to = goal.words()?;
+    let has_unit = |words: &str| words.ends_with(|letter: char| letter.is_ascii_alphabetic());
+    let is_less = || granted(set).zip(granted(to)).is_some_and(|(set, to)| set < to);
+    (from == Some(set) || has_unit(set) && has_unit(to) && is_less()).then(|| to.to_owned())
+}
+
 /// Whether this turn switches the knob off.
 fn is_off(turn: &Turn, to: &str) -> bool {
     turn.to == To::Off || to == "none"
@@ -541,7 +564,7 @@ fn as_written(entry: &Entry) -> String {
     let key = without_file(&entry.key);
     let has = |option: String| entry.at.text.contains(&option);
     let dashes = match entry.kind {
-        EntryKind::Flag if has(format!("-{key}")) && !has(format!("--{key}")) => "-",
+        EntryKind::Flag if key.len() == 1 || has(format!("-{key}")) && !has(format!("--{key}")) => "-",
         EntryKind::Flag => "--",
         _ => "",
     };

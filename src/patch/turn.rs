@@ -20,11 +20,11 @@ pub(super) fn to(knob: &Knob, turn: &Turn, from: Option<&str>) -> Option<Goal> {
         To::Need => Goal::More,
         To::Scale(by) => match from {
             Some(from) => Goal::Value(stepped(knob, turn, from, |number| number * by)?),
-            None => Goal::Step(Change::Times(*by)),
+            None => turn.unset.clone().map_or(Goal::Step(Change::Times(*by)), Goal::Value),
         },
         To::Add(by) => match from {
             Some(from) => Goal::Value(stepped(knob, turn, from, |number| number + by)?),
-            None => Goal::Step(Change::Add(*by)),
+            None => turn.unset.clone().map_or(Goal::Step(Change::Add(*by)), Goal::Value),
         },
     })
 }

@@ -4,7 +4,7 @@ use super::super::Value;
 use super::super::edit::{Edit, indentation, line_end, line_start, newline};
 use super::super::entry::Entry;
 use super::super::value::{number, number_like, plain, python_dictionary};
-use super::{Call, Code, notebook};
+use super::{Call, Code, moves, notebook};
 use crate::knowledge::ends_in;
 
 /// The edits that give the setting `key` the value: in place of the old one, which `before` describes, else as another argument of the
@@ -41,7 +41,15 @@ fn in_code(text: &str, code: &Code, before: Option<&Entry>, key: &str, value: &V
     Some(vec![Edit::replace(span.clone(), literal(value, old))])
 }
 
+/// The method of which `key` is a call: `DiffusionPipeline.enable_model_cpu_offload()`.
+pub(in super::super) fn called(key: &str) -> Option<&str> {
+    key.strip_suffix("()")?.rsplit('.').next()
+}
+
 fn added(text: &str, code: &Code, key: &str, value: &Value) -> Option<Vec<Edit>> {
+    if let Some(method) = called(key) {
+        return moves::instead(text, code, method).filter(|_| *value == Value::Bool(true));
+    }
     let (function, argument, takes_options) = match key.split_once(':') {
         Some((class, option)) => (class, option, true),
         None => key.rsplit_once('.').map(|(function, argument)| (function, argument, false))?,
@@ -53,7 +61,8 @@ fn added(text: &str, code: &Code, key: &str, value: &Value) -> Option<Vec<Edit>>
         return None;
     }
     let is_called = |call: &&Call| call.takes_options == takes_options && ends_in(&call.name, function);
-    let mut calls = code.calls.iter().filter(is_called);
+    let mut sections = code.sections.iter().filter(|section| section.name == function);
+    let mut calls = code.calls.iter().filter(is_called).chain(sections.next());
     let call = calls.next().filter(|call| call.is_open && calls.next().is_none())?;
     // No call takes an argument twice, as one that stands there as a dictionary, whose members are the settings. A new dictionary is left to
     // the user, since it would be read back as its members, too.

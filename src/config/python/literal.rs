@@ -130,7 +130,7 @@ impl<'t> Definitions<'t> {
     }
 
     /// What the only assignment gives the name.
-    fn only(&self, name: &str) -> Option<Syntax<'t>> {
+    pub fn only(&self, name: &str) -> Option<Syntax<'t>> {
         match self.names.get(name)?.as_slice() {
             [only] => Some(*only),
             _ => None,

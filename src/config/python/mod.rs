@@ -7,6 +7,7 @@
 mod edit;
 mod habits;
 mod literal;
+mod moves;
 mod notebook;
 
 use std::collections::HashMap;
@@ -21,8 +22,9 @@ use super::{Body, EntryKind, Parsed, Value};
 use crate::knowledge::{CodeWords, is_constant, plain_name};
 use crate::model::LineNumber;
 use literal::{Definitions, Worth};
+use moves::Move;
 
-pub(super) use edit::set;
+pub(super) use edit::{called, set};
 
 /// More nesting than people write: what stands deeper is not read.
 const DEEPEST: u32 = 200;
@@ -43,6 +45,10 @@ pub(super) struct Code {
     declared: Vec<String>,
     /// What it does that is no setting; nothing if it only holds settings.
     habits: Habits,
+    /// Sections of a configuration that are written as `dict(…)`, by their paths.
+    sections: Vec<Call>,
+    /// What moves values to a device.
+    moves: Vec<Move>,
     /// Where the bytes of a notebook's code stand in its text.
     notebook: Option<notebook::Places>,
 }
@@ -73,6 +79,12 @@ impl Code {
     /// What the code calls and keeps.
     pub fn habits(&self) -> &Habits {
         &self.habits
+    }
+
+    /// How many leading steps of `key` are sections of a configuration.
+    pub fn reaches(&self, key: &str) -> usize {
+        let within = |section: &&Call| key.strip_prefix(&section.name).is_some_and(|rest| rest.starts_with('.'));
+        self.sections.iter().filter(within).map(|section| section.name.split('.').count()).max().unwrap_or_default()
     }
 
     /// The options that the program declares itself, without dashes: `batch_size`.
@@ -265,6 +277,7 @@ struct CodeReader<'t> {
 impl<'t> CodeReader<'t> {
     fn call(&mut self, call: Syntax<'t>) {
         let Some((function, arguments)) = parts(call, "function", "arguments") else { return };
+        self.code.moves.extend(Move::of(&self.definitions, call));
         let Some(name) = dotted(&self.definitions, function) else { return };
         let last_name = name.rsplit('.').next().unwrap_or_default().to_owned();
         if arguments.kind() != "argument_list" || name == "dict" {
@@ -368,6 +381,7 @@ impl<'t> CodeReader<'t> {
                 if let Some(class) = class_around(assignment).map(|class| name_of(&self.definitions, class)) {
                     return self.attribute(class, name, right);
                 }
+                self.section(name, right);
                 if let Some(node) = self.definitions.value(right, 0) {
                     let is_section = matches!(node.shape, Shape::Map(_));
                     let is_constant = || is_constant(name) && matches!(node.shape, Shape::Scalar(_));
@@ -387,6 +401,24 @@ impl<'t> CodeReader<'t> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// `dict(a=dict(b=1))` at `path`, with those within it.
+    fn section(&mut self, path: &str, value: Syntax<'t>) {
+        let Some((function, arguments)) = parts(value, "function", "arguments") else { return };
+        if value.kind() != "call" || self.definitions.words(function) != "dict" || path.split('.').count() > STEPS {
+            return;
+        }
+        let mut cursor = arguments.walk();
+        let last = arguments.named_children(&mut cursor).filter(|argument| argument.kind() != "comment").last();
+        let named = named_arguments(value);
+        let names = named.iter().map(|(name, _)| self.definitions.words(*name).to_owned()).collect();
+        let (name, span) = (path.to_owned(), arguments.byte_range());
+        let last = last.map(|last| last.byte_range());
+        self.code.sections.push(Call { name, span, last, names, takes_options: false, is_open: true });
+        for (name, value) in named {
+            self.section(&format!("{path}.{}", self.definitions.words(name)), value);
         }
     }
 

@@ -41,6 +41,7 @@ fn reads_arguments_and_what_they_stand_for() -> Outcome {
     assert_eq!(
         shown,
         [
+            "BATCH=8",
             "SFTConfig:output_dir=out",
             "SFTConfig:per_device_train_batch_size=8",
             "SFTConfig:max_length=1024",

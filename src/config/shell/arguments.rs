@@ -99,9 +99,11 @@ pub(in super::super) fn listed(fields: &[String], arguments: Vec<Argument>, list
         for field in values {
             let mut from = if attached.is_some() { 1 + name.len() } else { 0 };
             let text = fields.get(field).and_then(|text| text.get(from..)).unwrap_or_default();
-            for item in text.split_inclusive([',', ':']) {
-                let text = item.trim_end_matches([',', ':']);
-                if let Some((item, value)) = text.split_once('=').filter(|(_, value)| !value.is_empty()) {
+            // LSF groups them in words: `rusage[mem=32GB:ngpus=1] span[hosts=1]`.
+            for item in text.split_inclusive([',', ':', '[', ']', ' ']) {
+                let text = item.trim_end_matches([',', ':', '[', ']', ' ']);
+                let is_item = |(item, value): &(&str, &str)| !value.is_empty() && !item.ends_with(['<', '>', '!', '=']);
+                if let Some((item, value)) = text.split_once('=').filter(is_item) {
                     let (key, start) = (format!("{name} {item}"), from + item.len() + 1);
                     let form = Form::Item(start, start + value.len());
                     items.push(Argument { key, form, name: field, values: field..field });

@@ -1,0 +1,171 @@
+//! Reads a Dockerfile: the program that its image starts, and the variables that this program gets.
+//!
+//! `ENTRYPOINT` and `CMD` are one command line if both are lists (docs.docker.com/reference/dockerfile); of several of one kind the last
+//! counts. What builds the image is no part of the job.
+
+use std::ops::Range;
+
+use super::edit::{Edit, line_start, newline};
+use super::entry::FoundSetting;
+use super::{Body, EntryKind, Parsed, Value, shell};
+
+/// Whether `text` is a Dockerfile: it begins with its base image, after arguments for that.
+pub(super) fn is_dockerfile(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let first = lines.find(|line| !line.starts_with("ARG ")).unwrap_or_default();
+    let mut words = first.split_whitespace();
+    words.next() == Some("FROM") && !matches!(words.nth(1), Some("import"))
+}
+
+pub(super) fn read(text: &str) -> Parsed {
+    let mut parsed = Parsed { body: Body::Ini, found: Vec::new(), commands: Vec::new() };
+    let mut program: [Option<Range<usize>>; 2] = [None, None];
+    for (instruction, span) in instructions(text) {
+        match instruction.to_ascii_uppercase().as_str() {
+            // A later stage begins anew.
+            "FROM" => {
+                program = [None, None];
+                parsed.found.clear();
+            }
+            "ENTRYPOINT" => program[0] = Some(span),
+            "CMD" => program[1] = Some(span),
+            "ENV" => variables(text, span, &mut parsed.found),
+            _ => {}
+        }
+    }
+    let mut words = Vec::new();
+    for span in program.into_iter().flatten() {
+        match list(text, &span) {
+            Some(list) => words.extend(list),
+            None => add(&mut parsed, shell::read(&text[span.clone()]), span.start),
+        }
+    }
+    if !words.is_empty() {
+        let mut listed = shell::read_words(words);
+        // Of `--name=value` only the value.
+        for found in &mut listed.found {
+            let raw = text.get(found.span.clone()).unwrap_or_default();
+            if let Some(at) = raw.find('=').filter(|_| raw.starts_with('-')) {
+                found.span.start += at + 1;
+            }
+        }
+        add(&mut parsed, listed, 0);
+    }
+    parsed
+}
+
+/// The edit that adds the variable `key` before the line that names the program.
+pub(super) fn added(text: &str, key: &str, value: &Value) -> Option<Edit> {
+    let starts = |instruction: &str| ["CMD", "ENTRYPOINT"].iter().any(|name| instruction.eq_ignore_ascii_case(name));
+    let (_, span) = instructions(text).filter(|(instruction, _)| starts(instruction)).last()?;
+    let word = value.to_string();
+    let is_plain = !word.contains(|letter: char| letter.is_whitespace() || "\"'\\$".contains(letter));
+    is_plain.then(|| Edit::insert(line_start(text, span.start), format!("ENV {key}={word}{}", newline(text))))
+}
+
+/// The instructions of `text`: their names, and what stands behind these, with the lines that continue it.
+fn instructions(text: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while at < text.len() {
+            let (start, end) = (at, super::ini::end_of_line(text, at));
+            at = end + 1;
+            let line = text[start..end].trim_start();
+            let name = line.split_whitespace().next().unwrap_or_default();
+            if !name.is_empty() && !name.starts_with('#') {
+                let begin = end - line.len() + name.len();
+                let rest = &text[begin..end];
+                let begin = begin + (rest.len() - rest.trim_start().len());
+                return Some((name, begin..begin.max(end - (rest.len() - rest.trim_end().len()))));
+            }
+        }
+        None
+    })
+}
+
+/// `["gunicorn", "app:app"]`, each word with its place within the quotes.
+fn list(text: &str, span: &Range<usize>) -> Option<Vec<(String, Range<usize>)>> {
+    let raw = text.get(span.clone())?;
+    let words: Vec<String> = serde_json::from_str(raw).ok()?;
+    let mut from = 0;
+    let placed = words.into_iter().map(|word| {
+        let at = from + raw.get(from..)?.find(&format!("\"{word}\""))? + 1;
+        from = at + word.len() + 1;
+        Some((word.clone(), span.start + at..span.start + at + word.len()))
+    });
+    placed.collect()
+}
+
+/// `A=1 B="two"`, or `A 1`.
+fn variables(text: &str, span: Range<usize>, found: &mut Vec<FoundSetting>) {
+    let raw = &text[span.clone()];
+    let mut add = |name: &str, value: &str, at: usize| {
+        let inner = value.trim_matches(['"', '\'']);
+        let at = span.start + at + value.find(inner).unwrap_or_default();
+        found.push(FoundSetting::new(name, Value::of_word(inner), EntryKind::Env, at..at + inner.len()));
+    };
+    let first = raw.split_whitespace().next().unwrap_or_default();
+    if !first.contains('=') {
+        let value = raw[first.len()..].trim_start();
+        return add(first, value, raw.len() - value.len());
+    }
+    let mut at = 0;
+    for word in raw.split([' ', '\t', '\n', '\r', '\\']) {
+        if let Some((name, value)) = word.split_once('=').filter(|(name, _)| !name.is_empty()) {
+            add(name, value, at + name.len() + 1);
+        }
+        at += word.len() + 1;
+    }
+}
+
+/// Adds what a command line holds that begins at the byte `base`.
+fn add(parsed: &mut Parsed, mut more: Parsed, base: usize) {
+    let moved = |span: Range<usize>| span.start + base..span.end + base;
+    more.found.iter_mut().for_each(|found| found.defined = found.defined.take().map(moved));
+    let (found, commands) = more.placed(parsed.commands.len(), moved);
+    parsed.found.extend(found);
+    parsed.commands.extend(commands);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{Document, EntryKind, Format, Value};
+
+    type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+    const LISTED: &str = "# the server\nARG BASE=x\nFROM pytorch/pytorch:2.4.0\nRUN pip install --no-cache-dir gunicorn\nENV OMP_NUM_THREADS=4 A=\"1\"\nCMD [\"gunicorn\", \"app:app\", \"-w\", \"4\", \"--timeout=300\"]\n";
+
+    fn settings(text: &str) -> Result<Vec<String>, crate::config::ConfigError> {
+        let document = Document::read("Dockerfile", text)?;
+        let show = |entry: &crate::config::Entry| format!("{:?} {}={}", entry.kind, entry.key, entry.value);
+        Ok(document.entries().iter().map(show).collect())
+    }
+
+    #[test]
+    fn an_image_starts_a_program_with_variables() -> Outcome {
+        assert_eq!(Format::of(LISTED), Format::Ini);
+        assert_eq!(settings(LISTED)?, ["Env OMP_NUM_THREADS=4", "Env A=1", "Flag w=4", "Flag timeout=300"]);
+        let words = "FROM a AS build\nENV B 2\nCMD build --x 1\nFROM b\nENV C 3\nENTRYPOINT serve \\\n  --size 8\n";
+        assert_eq!(settings(words)?, ["Env C=3", "Flag size=8"]);
+        Ok(())
+    }
+
+    #[test]
+    fn what_the_program_gets_is_changed_in_its_list() -> Outcome {
+        let document = Document::read("Dockerfile", LISTED)?;
+        let set = |kind, key: &str, value: &str| document.set_as(kind, None, key, &Value::of_word(value));
+        assert_eq!(set(EntryKind::Flag, "w", "1")?, LISTED.replace("\"-w\", \"4\"", "\"-w\", \"1\""));
+        assert_eq!(set(EntryKind::Flag, "timeout", "9")?, LISTED.replace("300", "9"));
+        assert_eq!(set(EntryKind::Flag, "threads", "2")?, LISTED.replace("300\"", "300\", \"--threads\", \"2\""));
+        assert_eq!(set(EntryKind::Env, "OMP_NUM_THREADS", "1")?, LISTED.replace("THREADS=4", "THREADS=1"));
+        assert_eq!(set(EntryKind::Env, "B", "2")?, LISTED.replace("CMD", "ENV B=2\nCMD"));
+        Ok(())
+    }
+
+    #[test]
+    fn what_only_begins_alike_is_none() {
+        for other in ["from x import y\n", "FROM x import y\n", "SELECT 1\nFROM t\n", "export A=1\nFROM=2 run\n"] {
+            assert!(!super::is_dockerfile(other), "{other}");
+        }
+    }
+}

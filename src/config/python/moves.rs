@@ -1,0 +1,94 @@
+//! Statements that move a value to a device, which a call of another method can replace: `pipe.to("cuda")`.
+
+use std::ops::Range;
+
+use tree_sitter::Node as Syntax;
+
+use super::super::edit::{Edit, indentation, line_end, newline};
+use super::literal::Definitions;
+use super::{Code, dotted};
+use crate::knowledge::CodeWords;
+
+/// One such statement, or the end of one that also makes the value.
+#[derive(Debug, Clone)]
+pub(super) struct Move {
+    /// The name of the value: `pipe`.
+    name: String,
+    /// What made it: `FluxPipeline.from_pretrained`.
+    maker: String,
+    /// The method: `to`.
+    method: String,
+    /// The call, or of `FluxPipeline.from_pretrained(…).to("cuda")` what stands behind the first call.
+    span: Range<usize>,
+    /// Whether the call is a statement by itself.
+    is_statement: bool,
+}
+
+impl Move {
+    /// What `call` moves, if its value is that of a name.
+    pub(super) fn of(definitions: &Definitions<'_>, call: Syntax<'_>) -> Option<Move> {
+        let function = call.child_by_field_name("function").filter(|function| function.kind() == "attribute")?;
+        let (object, method) = (function.child_by_field_name("object")?, function.child_by_field_name("attribute")?);
+        let method = definitions.words(method).to_owned();
+        if !CodeWords::shipped().moves(&method) || !is_to_device(definitions, call) {
+            return None;
+        }
+        let parent = call.parent()?;
+        match (object.kind(), parent.kind()) {
+            ("identifier", "expression_statement") => {
+                let name = definitions.words(object);
+                let maker = maker(definitions, definitions.only(name)?)?;
+                Some(Move { name: name.to_owned(), maker, method, span: call.byte_range(), is_statement: true })
+            }
+            ("call", "assignment") => {
+                let left = parent.child_by_field_name("left").filter(|left| left.kind() == "identifier")?;
+                let (name, maker) = (definitions.words(left).to_owned(), maker(definitions, object)?);
+                Some(Move { name, maker, method, span: object.end_byte()..call.end_byte(), is_statement: false })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The edits that call `method` instead of what moves the only value that has it. `None` if there is no such value, or there are several.
+pub(super) fn instead(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
+    let row = CodeWords::shipped().call(method)?;
+    let is_meant = |moved: &&Move| {
+        row.instead_of.contains(&moved.method) && row.made_by.iter().any(|word| moved.maker.contains(word.as_str()))
+    };
+    let mut moves = code.moves.iter().filter(is_meant);
+    let moved = moves.next().filter(|_| moves.next().is_none())?;
+    let call = format!("{}.{method}()", moved.name);
+    if moved.is_statement {
+        return Some(vec![Edit::replace(moved.span.clone(), call)]);
+    }
+    let line = format!("{}{}{call}", newline(text), indentation(text, moved.span.start));
+    let end = line_end(text, moved.span.end);
+    // A value that is made over several lines has no indentation of its own here.
+    let is_one_line = text.get(..moved.span.start)?.rsplit('\n').next()?.contains(&moved.name);
+    is_one_line.then(|| vec![Edit::delete(moved.span.clone()), Edit::insert(end, line)])
+}
+
+/// Whether the argument of `call` is a device, or none is needed.
+fn is_to_device(definitions: &Definitions<'_>, call: Syntax<'_>) -> bool {
+    let Some(arguments) = call.child_by_field_name("arguments") else { return false };
+    match (arguments.named_child_count(), arguments.named_child(0)) {
+        (0, _) => true,
+        (1, Some(argument)) => {
+            let words = definitions.words(argument).trim_matches(['"', '\'']).to_ascii_lowercase();
+            CodeWords::shipped().is_device(&words)
+        }
+        _ => false,
+    }
+}
+
+/// The first call of `FluxPipeline.from_pretrained(…).to("cuda")`.
+fn maker(definitions: &Definitions<'_>, mut value: Syntax<'_>) -> Option<String> {
+    loop {
+        let function = value.child_by_field_name("function").filter(|_| value.kind() == "call")?;
+        match function.child_by_field_name("object").filter(|object| object.kind() == "call") {
+            Some(object) => value = object,
+            None => return dotted(definitions, function),
+        }
+    }
+}
