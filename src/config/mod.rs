@@ -38,6 +38,7 @@ mod python;
 mod python;
 mod shell;
 mod switch;
+mod textproto;
 mod toml;
 mod tree;
 mod value;
@@ -501,6 +502,7 @@ fn is_plain_word(word: &str) -> bool {
 fn parse(format: Format, text: &str) -> Result<Parsed, Remark> {
     match format {
         Format::Ini if dockerfile::is_dockerfile(text) => Ok(dockerfile::read(text)),
+        Format::Ini if textproto::is_textproto(text) => Ok(textproto::read(text)),
         Format::Ini => Ok(ini::read(text)),
         Format::Json => {
             let root = json::read(text)?;
