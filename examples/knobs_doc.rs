@@ -106,7 +106,7 @@ fn default(DefaultValue { value, since }: &DefaultValue) -> String {
     }
 }
 
-fn turned(Turn { name, direction, to, limit, limit_by, phases, cost, with }: &Turn) -> String {
+fn turned(Turn { name, direction, to, limit, limit_by, phases, cost, with, unset }: &Turn) -> String {
     let way = direction.map(|direction| format!(" {}", direction.as_str())).unwrap_or_default();
     let step = match to {
         To::On => "on".to_owned(),
@@ -117,6 +117,7 @@ fn turned(Turn { name, direction, to, limit, limit_by, phases, cost, with }: &Tu
         To::Value(value) => format!("to `{value}`"),
         To::Need => "to what is needed".to_owned(),
     };
+    let step = step + &unset.as_ref().map(|value| format!(", to `{value}` where it is not set")).unwrap_or_default();
     let number = limit.map(|limit| limit.to_string());
     let limits: Vec<String> = number.into_iter().chain(limit_by.as_ref().map(|facts| format!("`{facts}`"))).collect();
     let limit = if limits.is_empty() { String::new() } else { format!(", not beyond {}", limits.join(" or ")) };

@@ -338,6 +338,16 @@ impl<'k> JobConfig<'k> {
         (!self.documents.iter().any(is_given)).then_some(name)
     }
 
+    /// Whether `knob` is an argument of a call that the job's own code, as far as it is given, does not make.
+    pub fn lacks_call(&self, knob: &Knob) -> bool {
+        let codes = || self.documents.iter().filter(|document| document.format() == Format::Python);
+        let calls = || knob.names().filter(|name| !name.contains(' ')).filter_map(|name| name.rsplit_once('.'));
+        let is_made = |code: &Document| {
+            calls().any(|(call, _)| code.text().contains(call.rsplit('.').next().unwrap_or_default()))
+        };
+        knob.target == Target::Python && calls().next().is_some() && codes().next().is_some() && !codes().any(is_made)
+    }
+
     fn of_stack(&self) -> impl Iterator<Item = &'k Knob> {
         self.knowledge.stack(self.framework()).into_iter().flat_map(|name| self.knobs_of(name))
     }

@@ -329,6 +329,10 @@ impl<'a> Workbench<'a> {
         let set = setting.filter(|setting| setting.entry.value != Value::Null);
         let from = set.map(|setting| setting.entry.value.to_string()).or(default.map(str::to_owned));
         let goal = goal::goal(self, row, knob, turn, from.as_deref())?;
+        // What is to be made smaller must be there.
+        if matches!(goal, Goal::Step(_)) && setting.is_none() && self.launch.lacks_call(knob) {
+            return None;
+        }
         let (goal, fits) = self.far_enough(knob, turn, goal);
         let (partners, turned) = self.partners(knob, turn, &goal)?;
         let then = LazyCell::new(|| self.with(&turned));

@@ -24,6 +24,7 @@ mod fix;
 mod fix_pairs;
 mod fleet;
 mod formats;
+mod given_files;
 mod history;
 mod history_backup;
 mod history_export;
