@@ -43,7 +43,7 @@ pub enum EntryKind {
     Override,
     /// `export RAY_DEDUP_LOGS=0`, `CUDA_VISIBLE_DEVICES=0 python3 …`
     Env,
-    /// `BATCH=128`: seen by the script only, not by the processes that it starts.
+    /// `BATCH=128`: seen by the script only, not by the processes that it starts. In Python a name that is given one amount.
     Variable,
     /// `#SBATCH --mem=64G`
     Directive,

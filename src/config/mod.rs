@@ -293,9 +293,13 @@ impl Document {
         match &self.body {
             Body::Shell(shell) => shell.choose(&self.entries, key, kind, command),
             _ => {
+                let of_code = |kind| kind == EntryKind::Setting && matches!(self.body, Body::Python(_));
+                let is_of = |entry: &Entry, kind| {
+                    entry.kind == kind || entry.kind == EntryKind::Variable && of_code(kind)
+                };
                 let is_it = |entry: &Entry| {
                     entry.key == key
-                        && kind.is_none_or(|kind| entry.kind == kind)
+                        && kind.is_none_or(|kind| is_of(entry, kind))
                         && (command.is_none() || entry.command == command)
                 };
                 let is_setting = |entry: &Entry| is_it(entry) && entry.kind == EntryKind::Setting;
@@ -393,7 +397,7 @@ impl Document {
         }
         // A call in code reads as the option that it sets.
         let set_by_call = python::called(key).filter(|_| matches!(self.body, Body::Python(_)));
-        let is_set_by = |method: &str| written.entries.iter().any(|entry| entry.key.ends_with(&format!(":{method}")));
+        let is_set_by = |method: &str| written.entries.iter().any(|entry| entry.key.contains(&format!(".{method}:")));
         let is_set = set_by_call.is_some_and(is_set_by)
             || match written.choose(key, kind, command).and_then(|at| written.entries.get(at)) {
                 Some(entry) => self.reads_as(entry, value),

@@ -270,7 +270,8 @@ fn may_be_a_strangers(of: Type, entry: &Entry, document: &Document) -> bool {
         EntryKind::Flag => entry.command.is_some_and(is_of_script) || document.format() == Format::Log,
         EntryKind::Override => entry.command.is_none_or(is_of_script),
         EntryKind::Setting => true,
-        EntryKind::Variable | EntryKind::Env | EntryKind::Directive => false,
+        EntryKind::Variable => document.format() == Format::Python,
+        EntryKind::Env | EntryKind::Directive => false,
     };
     let above = entry.key.rsplit_once('.').map_or("", |(above, _)| above);
     let file = part::name(document.path()).unwrap_or_default();
@@ -320,7 +321,7 @@ fn suits(knob: &Knob, entry: &Entry, document: &Document) -> bool {
         return false;
     }
     match entry.kind {
-        EntryKind::Variable => false,
+        EntryKind::Variable => knob.is_generic() && document.format() == Format::Python,
         // Some programs take their options from variables as well: `MAX_BATCH_PREFILL_TOKENS`.
         EntryKind::Env => {
             target == Target::Env || target == Target::Cli && knob.names().any(|name| *name == *entry.key)

@@ -1,5 +1,5 @@
 //! Finds the setting of a generic knob under a name of the user's own: as a key at any depth of a configuration that no framework claims, as an
-//! argument of a call in the job's code, or as one of the code's constants.
+//! argument of a call in the job's code, or as one of the code's own names.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,7 +23,7 @@ impl Leaves {
         let mut leaves = Leaves::default();
         for (number, document) in documents.iter().enumerate() {
             for (at, entry) in document.entries().iter().enumerate() {
-                if entry.kind == EntryKind::Setting && may_be_leaf(document, entry) {
+                if matches!(entry.kind, EntryKind::Setting | EntryKind::Variable) && may_be_leaf(document, entry) {
                     let name = last_step(&entry.key).to_ascii_lowercase();
                     leaves.places.entry(name).or_default().push((number, at));
                 }
@@ -65,7 +65,8 @@ impl Leaves {
         for name in knob.names().filter(|name| !name.contains(['.', ' '])).map(plain_name) {
             for &place in self.places.get(&name.to_ascii_lowercase()).into_iter().flatten() {
                 let (document, entry) = at(documents, place)?;
-                let is_telling = document.format() != Format::Python || name.contains('_') || is_constant(&entry.key);
+                let is_own_name = entry.kind == EntryKind::Variable && is_constant(&entry.key);
+                let is_telling = document.format() != Format::Python || name.contains('_') || is_own_name;
                 if is_telling && counts(place, Setting { document, entry }) {
                     found.push((place, Setting { document, entry }));
                 }
@@ -81,9 +82,9 @@ impl Leaves {
         if !is_one(&found) {
             found.retain(|(place, _)| self.of_stack.contains(place));
         }
-        // A constant is changed where all that use it see it.
-        let constant = || found.iter().find(|(_, setting)| is_constant(&setting.entry.key));
-        is_one(&found).then(|| constant().or(found.first()).map(|(_, setting)| *setting)).flatten()
+        // A name is changed where all that use it see it.
+        let of_name = || found.iter().find(|(_, setting)| setting.entry.kind == EntryKind::Variable);
+        is_one(&found).then(|| of_name().or(found.first()).map(|(_, setting)| *setting)).flatten()
     }
 }
 

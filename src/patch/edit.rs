@@ -24,7 +24,10 @@ pub(super) fn edit(
     if let Some(Setting { document, entry }) = setting.filter(Setting::is_own) {
         let file = document.path().clone();
         let (key, to) = (entry.key.clone(), to.clone());
-        let edit = Edit { file, key, to, given: given(entry.kind)?, command: entry.command };
+        // What a name in code is given is a setting of the code.
+        let is_code = document.format() == Format::Python && entry.kind == EntryKind::Variable;
+        let given = if is_code { Given::Setting } else { given(entry.kind)? };
+        let edit = Edit { file, key, to, given, command: entry.command };
         return can_be_made(document, std::slice::from_ref(&edit)).then_some(edit);
     }
     let documents = launch.documents().iter().filter(|document| launch.takes(document, knob));

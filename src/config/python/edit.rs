@@ -48,7 +48,7 @@ pub(in super::super) fn called(key: &str) -> Option<&str> {
 
 fn added(text: &str, code: &Code, key: &str, value: &Value) -> Option<Vec<Edit>> {
     if let Some(method) = called(key) {
-        return moves::instead(text, code, method).filter(|_| *value == Value::Bool(true));
+        return moves::call(text, code, method).filter(|_| *value == Value::Bool(true));
     }
     let (function, argument, takes_options) = match key.split_once(':') {
         Some((class, option)) => (class, option, true),

@@ -1,4 +1,4 @@
-//! Settings in Python code: arguments of calls, dictionaries, constants, and variables of the environment.
+//! Settings in Python code: arguments of calls, dictionaries, the code's own variables, and variables of the environment.
 //!
 //! Which calls take the options of a command line, and what their unnamed arguments are called, says `rules/python.toml`: of those the key is
 //! `SFTConfig:max_length`, of all others `DataLoader.batch_size`. Nothing is run: a value that only a run can tell reads as its text in
@@ -19,10 +19,10 @@ use super::entry::{FoundCommand, FoundSetting};
 use super::habits::Habits;
 use super::tree::{Flattening, Node, Shape};
 use super::{Body, EntryKind, Parsed, Value};
-use crate::knowledge::{CodeWords, is_constant, plain_name};
+use crate::knowledge::{CodeWords, plain_name};
 use crate::model::LineNumber;
 use literal::{Definitions, Worth};
-use moves::Move;
+use moves::{Made, Move};
 
 pub(super) use edit::{called, set};
 
@@ -47,7 +47,8 @@ pub(super) struct Code {
     habits: Habits,
     /// Sections of a configuration that are written as `dict(…)`, by their paths.
     sections: Vec<Call>,
-    /// What moves values to a device.
+    /// What makes values, and what moves them to a device.
+    made: Vec<Made>,
     moves: Vec<Move>,
     /// Where the bytes of a notebook's code stand in its text.
     notebook: Option<notebook::Places>,
@@ -373,6 +374,7 @@ impl<'t> CodeReader<'t> {
     /// A dictionary is a section of settings; in code that does nothing but assign, every value is a setting.
     fn assignment(&mut self, assignment: Syntax<'t>, is_configuration: bool) {
         let Some((left, right)) = parts(assignment, "left", "right") else { return };
+        self.code.made.extend(Made::of(&self.definitions, assignment));
         match left.kind() {
             "identifier" => {
                 let name = self.definitions.words(left);
@@ -384,10 +386,11 @@ impl<'t> CodeReader<'t> {
                 self.section(name, right);
                 if let Some(node) = self.definitions.value(right, 0) {
                     let is_section = matches!(node.shape, Shape::Map(_));
-                    let is_constant = || is_constant(name) && matches!(node.shape, Shape::Scalar(_));
-                    let is_named = || is_constant() && self.definitions.has_one_value(name);
-                    if is_section || is_outermost && (is_configuration || is_named()) {
+                    let is_amount = matches!(node.shape, Shape::Scalar(Value::Number(_) | Value::Bool(_)));
+                    if is_section || is_outermost && is_configuration {
                         self.flatten(name, &node, EntryKind::Setting, false);
+                    } else if is_amount && self.definitions.has_one_value(name) {
+                        self.flatten(name, &node, EntryKind::Variable, false);
                     }
                 }
             }

@@ -1,4 +1,5 @@
-//! Statements that move a value to a device, which a call of another method can replace: `pipe.to("cuda")`.
+//! Statements that make a value or move it to a device: behind the first a call of a method can stand, which can replace the second,
+//! `pipe.to("cuda")`.
 
 use std::ops::Range;
 
@@ -7,7 +8,7 @@ use tree_sitter::Node as Syntax;
 use super::super::edit::{Edit, indentation, line_end, newline};
 use super::literal::Definitions;
 use super::{Code, dotted};
-use crate::knowledge::CodeWords;
+use crate::knowledge::{CodeWords, ends_in};
 
 /// One such statement, or the end of one that also makes the value.
 #[derive(Debug, Clone)]
@@ -22,6 +23,27 @@ pub(super) struct Move {
     span: Range<usize>,
     /// Whether the call is a statement by itself.
     is_statement: bool,
+}
+
+/// A statement that gives a name the value of a call.
+#[derive(Debug, Clone)]
+pub(super) struct Made {
+    name: String,
+    /// What makes it: `AutoModelForCausalLM.from_pretrained`.
+    maker: String,
+    statement: Range<usize>,
+}
+
+impl Made {
+    /// What `assignment` makes.
+    pub(super) fn of(definitions: &Definitions<'_>, assignment: Syntax<'_>) -> Option<Made> {
+        let left = assignment.child_by_field_name("left").filter(|left| left.kind() == "identifier")?;
+        let maker = maker(definitions, assignment.child_by_field_name("right")?)?;
+        // In a condition or a loop others may be made instead.
+        let is_plain = assignment.parent()?.kind() == "expression_statement";
+        let made = Made { name: definitions.words(left).to_owned(), maker, statement: assignment.byte_range() };
+        is_plain.then_some(made)
+    }
 }
 
 impl Move {
@@ -50,8 +72,28 @@ impl Move {
     }
 }
 
+/// The edits that call `method`: instead of what it replaces, else behind the statement that makes the only value that has it.
+pub(super) fn call(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
+    let row = CodeWords::shipped().call(method)?;
+    if !row.instead_of.is_empty() {
+        return instead(text, code, method);
+    }
+    let is_meant = |made: &&Made| row.made_by.iter().any(|word| made.maker.contains(word.as_str()));
+    let mut all = code.made.iter().filter(is_meant);
+    let made = all.next().filter(|_| all.next().is_none())?;
+    // Where it is called already, something decides whether it is.
+    if code.calls.iter().any(|call| ends_in(&call.name, method)) {
+        return None;
+    }
+    let (start, end) = (made.statement.start, line_end(text, made.statement.end));
+    let line = format!("{}{}{}.{method}()", newline(text), indentation(text, start), made.name);
+    // Behind another statement of the line nothing is known.
+    let is_alone = text.get(made.statement.end..end)?.trim_start();
+    (is_alone.is_empty() || is_alone.starts_with('#')).then(|| vec![Edit::insert(end, line)])
+}
+
 /// The edits that call `method` instead of what moves the only value that has it. `None` if there is no such value, or there are several.
-pub(super) fn instead(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
+fn instead(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
     let row = CodeWords::shipped().call(method)?;
     let is_meant = |moved: &&Move| {
         row.instead_of.contains(&moved.method) && row.made_by.iter().any(|word| moved.maker.contains(word.as_str()))
