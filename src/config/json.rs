@@ -19,7 +19,7 @@ use super::error::Remark;
 use super::flow::{self, Layout};
 use super::path::PathStep;
 use super::tree::{Member, Node, Shape, Target};
-use super::value::{based_number, number, number_like, plain};
+use super::value::{based_number, is_collection, number, number_like, plain};
 use super::{EditError, Value};
 
 /// The root of the settings in `text`, or the first syntax error. `None` for a text without a value.
@@ -160,6 +160,7 @@ fn scalar(value: &Value, old: &str) -> String {
         Value::Bool(yes) => yes.to_string(),
         Value::Number(new) if number(old).is_some() => number_like(old, *new),
         Value::Number(new) => plain(*new),
+        Value::Text(text) if old.is_empty() && is_collection(text) => text.clone(),
         Value::Text(text) => string(text, if old.starts_with('\'') { '\'' } else { '"' }),
     }
 }
@@ -294,5 +295,21 @@ mod tests {
             assert_eq!(set(CONFIG, key, 1.0), format!("error: {error}"));
         }
         assert_eq!(set(CONFIG, "bf16.enabled", f64::NAN), "error: `bf16.enabled` cannot be set to `NaN` here");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{Document, EntryKind, Value};
+
+    #[test]
+    fn a_list_is_added_as_one() -> Result<(), Box<dyn std::error::Error>> {
+        let list = Value::Text("[[[\"flash\"], \"all\"]]".to_owned());
+        let document = Document::read("config.yaml", "{\n  \"a\": 1,\n  \"b\": {\"c\": 2}\n}\n")?;
+        let set = document.set_as(EntryKind::Setting, None, "attention_config", &list)?;
+        assert_eq!(set, "{\n  \"a\": 1,\n  \"b\": {\"c\": 2},\n  \"attention_config\": [[[\"flash\"], \"all\"]]\n}\n");
+        let yaml = Document::read("config.yaml", "a: 1\n")?;
+        assert_eq!(yaml.set("attention_config", &list)?, "a: 1\nattention_config: [[[\"flash\"], \"all\"]]\n");
+        Ok(())
     }
 }

@@ -55,7 +55,7 @@ pub use kept::KeptDocument;
 pub use log::from_log;
 pub(crate) use shell::{bare as shell_word, starts_program};
 pub use value::Value;
-pub(crate) use value::python_dictionary;
+pub(crate) use value::{is_collection, python_dictionary};
 
 use edit::{Edit, LineStarts};
 use entry::{FoundCommand, FoundSetting};
@@ -294,9 +294,8 @@ impl Document {
             Body::Shell(shell) => shell.choose(&self.entries, key, kind, command),
             _ => {
                 let of_code = |kind| kind == EntryKind::Setting && matches!(self.body, Body::Python(_));
-                let is_of = |entry: &Entry, kind| {
-                    entry.kind == kind || entry.kind == EntryKind::Variable && of_code(kind)
-                };
+                let is_of =
+                    |entry: &Entry, kind| entry.kind == kind || entry.kind == EntryKind::Variable && of_code(kind);
                 let is_it = |entry: &Entry| {
                     entry.key == key
                         && kind.is_none_or(|kind| is_of(entry, kind))
@@ -398,7 +397,14 @@ impl Document {
         // A call in code reads as the option that it sets.
         let set_by_call = python::called(key).filter(|_| matches!(self.body, Body::Python(_)));
         let is_set_by = |method: &str| written.entries.iter().any(|entry| entry.key.contains(&format!(".{method}:")));
+        // A list or an object reads as what stands in it.
+        let is_nested = matches!(value, Value::Text(words) if is_collection(words))
+            && matches!(self.body, Body::Json(_) | Body::Yaml(_));
+        let is_part = |entry: &Entry| entry.key.strip_prefix(key).is_some_and(|rest| rest.starts_with(['[', '.']));
+        let is_new_part =
+            || before.is_none() && written.entries.iter().any(is_part) && !self.entries.iter().any(is_part);
         let is_set = set_by_call.is_some_and(is_set_by)
+            || is_nested && is_new_part()
             || match written.choose(key, kind, command).and_then(|at| written.entries.get(at)) {
                 Some(entry) => self.reads_as(entry, value),
                 // A switch that is off is absent.

@@ -80,7 +80,7 @@ impl<'t> Reader<'t> {
                 self.text.get(name).filter(|name| name.starts_with(|letter: char| letter.is_ascii_alphabetic()))?;
             let key = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
             let has_colon = self.take(':');
-            if !has_colon && !matches!(self.next()?, '{' | '[') {
+            if !has_colon && !self.is_message() {
                 return None;
             }
             self.has_message |= !has_colon && path.is_empty();
@@ -89,6 +89,13 @@ impl<'t> Reader<'t> {
             let _ = self.take(',') || self.take(';');
         }
         Some(())
+    }
+
+    /// Whether a message stands here, or a list of some: only before these a colon may be left out.
+    fn is_message(&mut self) -> bool {
+        let first = self.next();
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        first == Some('{') || rest.strip_prefix('[').is_some_and(|list| list.trim_start().starts_with('{'))
     }
 
     fn value(&mut self, key: &str, depth: usize) -> Option<()> {

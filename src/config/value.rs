@@ -227,3 +227,8 @@ mod tests {
         assert_eq!(in_case_of("no", "yes"), "yes");
     }
 }
+
+/// Whether `words` are a list or an object of JSON.
+pub(crate) fn is_collection(words: &str) -> bool {
+    words.starts_with(['{', '[']) && serde_json::from_str::<serde_json::Value>(words).is_ok()
+}

@@ -104,10 +104,11 @@ impl CodeWords {
         self.devices.iter().any(|start| words.starts_with(start.as_str()))
     }
 
-    /// Whether `code` reads options of a command line.
+    /// Whether `code` reads options of a command line. What takes its arguments by number has none, unless it looks for dashes.
     pub fn may_read_options(&self, code: &str) -> bool {
+        let has_dashes = || ["\"--", "'--", "\"-", "'-"].iter().any(|dashes| code.contains(dashes));
         let mut words = code.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-        words.any(|word| is_among(&self.reads_options, word))
+        words.any(|word| is_among(&self.reads_options, word) && (word != "argv" || has_dashes()))
     }
 
     /// Whether `name` is that of something that evaluates: `val_loader`.

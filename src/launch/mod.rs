@@ -381,6 +381,8 @@ impl<'k> JobConfig<'k> {
             (Format::Json, Target::Json) | (Format::Yaml, Target::Yaml) | (Format::Shell, Target::Cli) => {
                 framework.is_some_and(is_of)
             }
+            // YAML may be written as JSON is.
+            (Format::Json, Target::Yaml) => is_yaml_by_name(document) && framework.is_some_and(is_of),
             // An option of the program that a container runs.
             (Format::Yaml | Format::Ini, Target::Cli) => {
                 !document.commands().is_empty() && framework.is_some_and(is_of)
@@ -427,6 +429,11 @@ impl JobConfig<'_> {
             |class: &&str| of(class).is_some_and(|name| self.knowledge.stack(Some(name)).contains(&&*knob.framework));
         own.next().or_else(|| classes.into_iter().find(takes))
     }
+}
+
+/// Whether a file is called YAML.
+fn is_yaml_by_name(document: &Document) -> bool {
+    document.path().ends_with(".yaml") || document.path().ends_with(".yml")
 }
 
 /// Whether `document` has the section in which `name` stands.

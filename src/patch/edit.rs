@@ -192,12 +192,7 @@ pub fn apply(format: Format, path: &str, text: &str, edits: &[Edit]) -> Option<S
 
 /// Whether only the user knows the value.
 fn is_open(to: &Scalar) -> bool {
-    matches!(to, Scalar::Text(words) if words.contains(['<', ' ']) && !is_json(words))
-}
-
-/// Whether `words` are an object or a list of JSON, which an option takes as one word.
-pub(super) fn is_json(words: &str) -> bool {
-    words.starts_with(['{', '[']) && serde_json::from_str::<serde_json::Value>(words).is_ok()
+    matches!(to, Scalar::Text(words) if words.contains(['<', ' ']) && !config::is_collection(words))
 }
 
 fn value(to: &Scalar) -> Value {

@@ -1,8 +1,7 @@
 //! The line to type or to write if no given file sets the knob.
 
 use super::container;
-use super::edit::is_json;
-use crate::config::{Command, EntryKind, Format, python_dictionary, shell_word};
+use crate::config::{Command, EntryKind, Format, is_collection, python_dictionary, shell_word};
 use crate::knowledge::{Knob, Launchers, Target};
 use crate::launch::JobConfig;
 use crate::model::Scalar;
@@ -70,7 +69,7 @@ fn flag(launch: &JobConfig<'_>, spelling: &str, to: &Scalar) -> String {
         Scalar::Flag(true) => dashed,
         Scalar::Flag(false) => return format!("# without {dashed}"),
         // A shell takes quotation marks and braces for its own.
-        Scalar::Text(words) if is_json(words) => format!("{dashed} {}", shell_word(words)),
+        Scalar::Text(words) if is_collection(words) => format!("{dashed} {}", shell_word(words)),
         to => format!("{dashed} {to}"),
     };
     match launch.command() {

@@ -5,7 +5,7 @@
 //! they are octal or decimal.
 
 use super::super::Value;
-use super::super::value::{based_number, in_case_of, number, number_like, plain};
+use super::super::value::{based_number, in_case_of, is_collection, number, number_like, plain};
 
 /// Pairs of words for true and false, each also capitalised and in capitals.
 const TRUTH: &[(&str, &str)] = &[("true", "false"), ("yes", "no"), ("on", "off")];
@@ -41,6 +41,8 @@ pub(super) fn write(value: &Value, old: &str, flow: bool) -> String {
         }
         Value::Number(new) if number(old).is_some() => number_like(old, *new),
         Value::Number(new) => for_everybody(&plain(*new)),
+        // As JSON writes it, which is YAML in flow style.
+        Value::Text(text) if old.is_empty() && is_collection(text) => text.clone(),
         Value::Text(text) => string(text, old.chars().next(), flow),
     }
 }
