@@ -176,6 +176,7 @@ fn string(text: &str, quote: char) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{cited, error, set, settings};
+    use crate::config::{Document, EntryKind, Value};
 
     const CONFIG: &str = r#"// for two nodes
 {
@@ -296,11 +297,6 @@ mod tests {
         }
         assert_eq!(set(CONFIG, "bf16.enabled", f64::NAN), "error: `bf16.enabled` cannot be set to `NaN` here");
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::config::{Document, EntryKind, Value};
 
     #[test]
     fn a_list_is_added_as_one() -> Result<(), Box<dyn std::error::Error>> {

@@ -172,6 +172,11 @@ pub(crate) fn python_dictionary(text: &str) -> Option<String> {
     Some(format!("{{{}}}", pairs?.join(", ")))
 }
 
+/// Whether `words` are a list or an object of JSON.
+pub(crate) fn is_collection(words: &str) -> bool {
+    words.starts_with(['{', '[']) && serde_json::from_str::<serde_json::Value>(words).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,9 +231,4 @@ mod tests {
         assert_eq!(in_case_of("FALSE", "true"), "TRUE");
         assert_eq!(in_case_of("no", "yes"), "yes");
     }
-}
-
-/// Whether `words` are a list or an object of JSON.
-pub(crate) fn is_collection(words: &str) -> bool {
-    words.starts_with(['{', '[']) && serde_json::from_str::<serde_json::Value>(words).is_ok()
 }
