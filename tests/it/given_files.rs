@@ -67,7 +67,7 @@ fn a_script_without_options_is_told_of_them_in_words() -> Outcome {
     let knobs: Vec<&str> = patches(&own)?.iter().map(|patch| &*patch.knob).collect();
     assert!(knobs.contains(&"the batch size in run.py"), "{knobs:?}");
     // One that reads its command line in some way may have such an option.
-    let reads = format!("import sys\nn = int(sys.argv[1])\n{script}");
+    let reads = format!("import argparse\nap = argparse.ArgumentParser()\n{script}");
     let own = report(&[("job.log", &log), ("run.py", &reads)])?;
     assert!(patches(&own)?.iter().any(|patch| patch.knob == "--batch_size"));
     Ok(())
@@ -157,4 +157,28 @@ fn a_variable_of_one_program_is_not_exported() -> Outcome {
     let line = patches(&own)?.first().and_then(|patch| patch.line.as_deref());
     assert_eq!(line, Some("CUDA_VISIBLE_DEVICES='<a free GPU>' swift sft …"));
     Ok(())
+}
+
+#[test]
+fn a_name_of_the_code_is_its_batch_size_and_recomputation_follows_the_model() -> Outcome {
+    let log = forward("loss = model(x, labels=x).loss");
+    let script = "from transformers import AutoModelForCausalLM\ndef main():\n    batch_size = 24\n    model = AutoModelForCausalLM.from_pretrained(\"org/m\").cuda()\n    for x in load(batch_size):\n        loss = model(x, labels=x).loss\n        loss.backward()\nmain()\n";
+    let files = [("job.log", &*log), ("run.py", script)];
+    has(&files, "batch_size = 12")?;
+    has(&files, "model.gradient_checkpointing_enable()")?;
+    // Where something else decides whether it is called, nothing is added.
+    let decided = script.replace(".cuda()\n", ".cuda()\n    if RECOMPUTE: model.gradient_checkpointing_enable()\n");
+    let added = added(&[("job.log", &*log), ("run.py", &decided)])?;
+    assert!(!added.contains(&"model.gradient_checkpointing_enable()".to_owned()), "{added:#?}");
+    Ok(())
+}
+
+#[test]
+fn a_models_configuration_of_triton_is_no_log() -> Outcome {
+    let log = "I0312 08:10:12.340011 1 grpc_server.cc:2466] \"Started GRPCInferenceService at 0.0.0.0:8001\"\n2025-03-12 08:14:51.123456789 [E:onnxruntime:log, sequential_executor.cc:516 ExecuteKernel] Non-zero status code returned while running Softmax node. Name:'/bert/encoder/layer.3/attention/self/Softmax' Status Message: /workspace/onnxruntime/onnxruntime/core/framework/bfc_arena.cc:376 void* onnxruntime::BFCArena::AllocateRawInternal(size_t, bool, onnxruntime::Stream*, bool, onnxruntime::WaitNotificationFn) Failed to allocate memory for requested buffer of size 2147483648\n";
+    let model = "platform: \"onnxruntime_onnx\"\nmax_batch_size: 128\ninput [ { name: \"ids\" dims: [ 512 ] } ]\ninstance_group [ { count: 6 } ]\ndynamic_batching { preferred_batch_size: [ 64, 128 ] }\n";
+    let files = [("job.log", log), ("config.pbtxt", model)];
+    has(&files, "max_batch_size: 64")?;
+    has(&files, "dynamic_batching { preferred_batch_size: [ 64, 64 ] }")?;
+    has(&files, "instance_group [ { count: 1 } ]")
 }

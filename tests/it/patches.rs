@@ -61,7 +61,10 @@ fn fault_of(file: &str, before: &str, after: &str, patch: &Patch) -> Outcome<Opt
     Ok(changed.into_iter().find_map(|(kind, key)| {
         // The file may give the knob by its last steps only, or by one of its other names.
         let last = |name: &str| name.rsplit(['.', ':']).next().unwrap_or_default().to_owned();
-        let is_named = |knob: &str| last(&plain(key)) == last(&plain(knob));
+        // A call of a method reads as the option that it sets.
+        let is_called =
+            |knob: &str| knob.strip_suffix("()").is_some_and(|call| key.contains(&format!(".{}:", last(call))));
+        let is_named = |knob: &str| last(&plain(key)) == last(&plain(knob)) || is_called(knob);
         let Some((_, to)) = wanted.iter().find(|(knob, _)| is_named(knob)) else {
             return Some(format!("it changes {kind} {key}"));
         };
