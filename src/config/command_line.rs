@@ -1,0 +1,68 @@
+//! Edits the command line of a program that a YAML file, a unit or a Dockerfile starts.
+
+use super::edit::Edit;
+use super::{Document, Entry, EntryKind, Value};
+
+impl Document {
+    /// The edit that replaces the word of `entry` by `value`, if both are plain words.
+    pub(super) fn replaced(&self, entry: &Entry, value: &Value) -> Option<Edit> {
+        let word = value.to_string();
+        let is_there =
+            self.text.get(entry.span.clone()).map(Value::of_word) == Some(Value::of_word(&entry.value.to_string()));
+        (is_there && is_plain_word(&word)).then(|| Edit::replace(entry.span.clone(), word))
+    }
+
+    /// The edit that adds the option `key` behind the last one of a command that a YAML file starts: to its list, in the style of the last
+    /// item, or to its text.
+    pub(super) fn appended(&self, key: &str, value: &Value, command: Option<usize>) -> Option<Edit> {
+        let command = command.or(self.main_command())?;
+        let is_option = |entry: &&Entry| entry.command == Some(command) && entry.kind == EntryKind::Flag;
+        let span = self.entries.iter().filter(is_option).map(|entry| entry.span.clone()).max_by_key(|span| span.end)?;
+        let dashes = if key.chars().count() == 1 { "-" } else { "--" };
+        let words = match value {
+            Value::Bool(false) => return None,
+            Value::Bool(true) => vec![format!("{dashes}{key}")],
+            value => vec![format!("{dashes}{key}"), value.to_string()],
+        };
+        if !words.iter().all(|word| is_plain_word(word)) {
+            return None;
+        }
+        let quote = self.text.get(span.end..)?.chars().next().filter(|letter| matches!(letter, '"' | '\''));
+        let at = span.end + usize::from(quote.is_some());
+        let rest = self.text.get(at..)?.trim_start();
+        let line = self.text.get(..span.start)?.rsplit_once('\n').map_or("", |(_, line)| line);
+        // A list holds texts, so what may read as something else is quoted.
+        let item = |word: &String| match quote.or((!word.starts_with("--")).then_some('"')) {
+            Some(quote) => format!("{quote}{word}{quote}"),
+            None => word.clone(),
+        };
+        let is_item = |before: &str| {
+            let before = before.trim_start_matches(['"', '\'']);
+            before.is_empty() || before.starts_with('-') && before.ends_with('=')
+        };
+        let with: String = match line.trim_start().strip_prefix("- ") {
+            _ if rest.starts_with([',', ']']) => words.iter().map(|word| format!(", {}", item(word))).collect(),
+            // `- --name=value`, or two items; `- command: …` is another list.
+            Some(before) if is_item(before) => {
+                let indent = &line[..line.len() - line.trim_start().len()];
+                let items = if before.contains('=') { vec![words.join("=")] } else { words.clone() };
+                let with = items.iter().map(|word| format!("\n{indent}- {}", item(word))).collect::<String>();
+                let end = self.text.get(at..)?.find('\n').map_or(self.text.len(), |length| at + length);
+                return Some(Edit::insert(end, with));
+            }
+            _ => format!(" {}", words.join(" ")),
+        };
+        Some(Edit::insert(at, with))
+    }
+
+    /// Whether `entry` is an option without a value: `--no-lazy`.
+    pub(super) fn is_switch(&self, entry: &Entry) -> bool {
+        let word = self.text.get(entry.span.clone()).unwrap_or_default();
+        entry.kind == EntryKind::Flag && entry.value == Value::Bool(true) && word.starts_with('-')
+    }
+}
+
+/// Whether a word needs no quotes in any of the places that edits write to.
+fn is_plain_word(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-+/%".contains(&byte))
+}
