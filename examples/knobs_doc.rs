@@ -18,7 +18,9 @@ pub fn render(knowledge: &Knowledge) -> Result<String, std::fmt::Error> {
     let links: Vec<String> = frameworks.iter().map(|name| format!("[{name}](#{name})")).collect();
     writeln!(page, "Frameworks: {}.\n", links.join(" · "))?;
     writeln!(page, "## Levers\n\n| lever | both ways | what it is | not if |\n|---|---|---|---|")?;
-    for Lever { name, both_ways, may_fill: _, always: _, price: _, unless, by_hand: _, meaning } in &knowledge.levers {
+    for Lever { name, both_ways, may_fill: _, always: _, price: _, unless, by_hand: _, most_steps: _, meaning } in
+        &knowledge.levers
+    {
         let both_ways = if *both_ways { "yes" } else { "" };
         let unless = unless.as_ref().map(|unless| format!("`{}`", unless.replace('|', "\\|"))).unwrap_or_default();
         writeln!(page, "| `{name}` | {both_ways} | {} | {unless} |", meaning.en)?;

@@ -87,7 +87,7 @@ enum Body {
     Shell(Box<shell::Shell>),
     Ini,
     #[cfg_attr(not(feature = "python"), allow(dead_code))]
-    Python(python::Code),
+    Python(Box<python::Code>),
     /// Printed in a log, and thus never edited.
     Printed,
 }

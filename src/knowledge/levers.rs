@@ -49,6 +49,9 @@ pub struct Lever {
     /// What turning it costs, compared with other levers that have a price; the unit is that of `rules/prices.toml`.
     #[serde(default)]
     pub price: Option<u32>,
+    /// So many steps may be proposed at once; absent: as many as the job needs. Of a sequence cut to a fraction little is learned.
+    #[serde(default)]
+    pub most_steps: Option<usize>,
     /// A condition (CEL) under which no turn of it helps.
     #[serde(default)]
     pub unless: Option<Condition>,

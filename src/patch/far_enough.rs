@@ -25,7 +25,9 @@ impl<'a> Workbench<'a> {
             Some(Goal::Value(next)) => Some(next),
             _ => None,
         };
-        let mut steps = iter::successors(Some(first.clone()), further).take(MOST_STEPS);
+        let lever = self.knowledge.levers.iter().find(|lever| lever.name == turn.name);
+        let most = lever.and_then(|lever| lever.most_steps).unwrap_or(MOST_STEPS);
+        let mut steps = iter::successors(Some(first.clone()), further).take(most);
         let found = steps.find(|to| self.fits_with(knob, turn, to));
         found.map_or((goal, false), |to| (Goal::Value(to), true))
     }

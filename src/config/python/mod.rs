@@ -105,7 +105,7 @@ pub(super) fn printed(text: &str) -> Vec<(LineNumber, String)> {
 }
 
 fn read(text: &str) -> Parsed {
-    let Some(tree) = tree(text) else { return Parsed::new(Body::Python(Code::default()), Flattening::default()) };
+    let Some(tree) = tree(text) else { return Parsed::new(Body::Python(Box::default()), Flattening::default()) };
     let nodes = in_order(tree.root_node());
     let mut reader = CodeReader {
         definitions: define(text, &nodes),
@@ -466,7 +466,7 @@ impl<'t> CodeReader<'t> {
         of_evaluation.retain(|setting| !found.iter().any(|other| other.key == setting.key));
         found.extend(of_evaluation);
         let command = |(program, at)| FoundCommand { program, target: None, operands: Vec::new(), at };
-        Parsed { body: Body::Python(code), found, commands: classes.into_iter().map(command).collect() }
+        Parsed { body: Body::Python(Box::new(code)), found, commands: classes.into_iter().map(command).collect() }
     }
 }
 
