@@ -26,7 +26,7 @@ impl JobConfig<'_> {
     fn watch_code(&self, facts: &mut Facts) {
         let frames = match facts.get("frames").map(|frames| &frames.value) {
             Some(Value::List(frames)) => frames.clone(),
-            _ => return,
+            _ => Vec::new(),
         };
         let file = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let passes = |frame: &Value, name: &str| matches!(frame, Value::Text(frame) if frame.rsplit_once(':').is_some_and(|(path, _)| file(path) == name));
@@ -34,7 +34,12 @@ impl JobConfig<'_> {
             let name = file(document.path());
             !document.calls().is_empty() && frames.iter().any(|frame| passes(frame, &name))
         });
-        let of_stack: Vec<&Document> = of_stack.collect();
+        let mut of_stack: Vec<&Document> = of_stack.collect();
+        // A killed program left no stack: the only script that is given is the one.
+        let programs: Vec<&Document> = self.documents.iter().filter(|document| !document.calls().is_empty()).collect();
+        if let ([only], true) = (programs.as_slice(), frames.is_empty()) {
+            of_stack.push(only);
+        }
         if of_stack.is_empty() {
             return;
         }
