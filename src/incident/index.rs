@@ -8,8 +8,8 @@ use crate::model::{Event, Exit, Kind, LineContext, LineNumber, Location, OtherFa
 const STOPPERS: [&str; 2] = ["slurm", "platform"];
 /// The fact by which a message says that the whole job is done.
 const FINISHED: &str = "trainer.finished";
-/// The fact by which a message says that the program tries again with less.
-const TRIES_AGAIN: &str = "trainer.tries_again";
+/// The facts by which messages say that the program tries again with less.
+const TRIES_AGAIN: [&str; 2] = ["trainer.tries_again", "elastic.retry"];
 
 /// An index of the events of a case by input and line, so that a look-up costs the same however many events there are.
 #[derive(Default)]
@@ -61,7 +61,7 @@ impl Index {
                 let input = index.input(path);
                 input.last_finish = input.last_finish.max(Some(line));
             }
-            if event.facts.iter().any(|fact| fact.key == TRIES_AGAIN) {
+            if !is_shortage(event) && event.facts.iter().any(|fact| TRIES_AGAIN.contains(&fact.key.as_ref())) {
                 index.input(path).again.push(line);
             }
             match &event.what {

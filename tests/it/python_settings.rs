@@ -77,13 +77,13 @@ fn words_in_code_are_no_failure() -> Outcome {
 #[test]
 fn an_engines_arguments_are_added_to_its_call() -> Outcome {
     let log = "INFO 03-04 10:12:05 [core.py:53] Initializing a V1 LLM engine (v0.8.5) with config: model='Qwen/Qwen2.5-14B-Instruct', dtype=torch.bfloat16, max_seq_len=32768, tensor_parallel_size=1\nERROR 03-04 10:12:52 [core.py:396] ValueError: To serve at least one request with the models's max seq len (32768), (6.00 GiB KV cache is needed, which is larger than the available KV cache memory (3.20 GiB). Based on the available memory, the estimated maximum model length is 17472. Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.\n";
-    let code = "from vllm import LLM\nllm = LLM(\"Qwen/Qwen2.5-14B-Instruct\", gpu_memory_utilization=0.8)\n";
+    let code = "from vllm import LLM\nllm = LLM(\"Qwen/Qwen2.5-14B-Instruct\", gpu_memory_utilization=0.9)\n";
     let report = report(&[("job.log", log), ("infer.py", code)])?;
     assert_eq!(
         changed(&report),
         [
-            "-llm = LLM(\"Qwen/Qwen2.5-14B-Instruct\", gpu_memory_utilization=0.8)",
-            "+llm = LLM(\"Qwen/Qwen2.5-14B-Instruct\", gpu_memory_utilization=0.8, max_model_len=17472)",
+            "-llm = LLM(\"Qwen/Qwen2.5-14B-Instruct\", gpu_memory_utilization=0.9)",
+            "+llm = LLM(\"Qwen/Qwen2.5-14B-Instruct\", gpu_memory_utilization=0.9, max_model_len=17472)",
         ]
     );
     Ok(())

@@ -89,7 +89,7 @@ fn the_engine_that_a_job_has_beside_its_training_is_not_killed() -> Outcome {
     let own = report(&[("job.log", log), ("train.sh", script)])?;
     let first = own.incidents.first().and_then(|incident| incident.diagnoses.first()).ok_or("no diagnosis")?;
     assert_eq!(first.cause.to_string(), "colocated_memory_contention");
-    assert_eq!(turned(&own)[..2], ["--vllm_enable_sleep", "--vllm_gpu_memory_utilization"]);
+    assert_eq!(turned(&own)[..2], ["--vllm_enable_sleep", "--adam_offload"]);
     assert!(
         own.incidents
             .iter()

@@ -65,9 +65,10 @@ impl<'a> Collector<'a> {
         for (label, name) in SIZES {
             self.size(name, labelled(tail, label));
         }
-        // Of an excerpt without the victim's line, that of the task that asked for memory is all there is.
-        let asked = || report.trigger.filter(|_| killed.is_none()).and_then(|trigger| adjustment(trigger.words));
-        if let Some((words, value)) = adjustment(tail).or(own.and_then(|task| task.oom_score_adj)).or_else(asked) {
+        // Behind the victim's that of the task that asked for memory, which is all there is in many an excerpt.
+        let own_adjustment = adjustment(tail).or(own.and_then(|task| task.oom_score_adj));
+        let asked = report.trigger.and_then(|trigger| adjustment(trigger.words));
+        for (words, value) in own_adjustment.into_iter().chain(asked) {
             self.value(FigureName::OomScoreAdj, words, f64::from(value));
         }
         if let Some((words, value)) = report.intent.and_then(|process| score(process.tail)) {
