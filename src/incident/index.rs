@@ -61,7 +61,7 @@ impl Index {
                 let input = index.input(path);
                 input.last_finish = input.last_finish.max(Some(line));
             }
-            if !is_shortage(event) && event.facts.iter().any(|fact| TRIES_AGAIN.contains(&fact.key.as_ref())) {
+            if !is_shortage(event) && event.facts.iter().any(|fact| TRIES_AGAIN.contains(&fact.key)) {
                 index.input(path).again.push(line);
             }
             match &event.what {
