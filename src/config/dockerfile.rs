@@ -105,12 +105,29 @@ fn variables(text: &str, span: Range<usize>, found: &mut Vec<FoundSetting>) {
         found.push(FoundSetting::new(name, Value::of_word(inner), EntryKind::Env, at..at + inner.len()));
     };
     let first = raw.split_whitespace().next().unwrap_or_default();
+    if first.is_empty() {
+        return;
+    }
     if !first.contains('=') {
         let value = raw[first.len()..].trim_start();
         return add(first, value, raw.len() - value.len());
     }
+    let mut quote = None;
+    let is_between = |letter: char| match quote {
+        Some(open) => {
+            if letter == open {
+                quote = None;
+            }
+            false
+        }
+        None if matches!(letter, '"' | '\'') => {
+            quote = Some(letter);
+            false
+        }
+        None => letter.is_ascii_whitespace() || letter == '\\',
+    };
     let mut at = 0;
-    for word in raw.split([' ', '\t', '\n', '\r', '\\']) {
+    for word in raw.split(is_between) {
         if let Some((name, value)) = word.split_once('=').filter(|(name, _)| !name.is_empty()) {
             add(name, value, at + name.len() + 1);
         }

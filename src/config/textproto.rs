@@ -22,18 +22,23 @@ pub(super) fn read(text: &str) -> Parsed {
     Parsed { body: Body::Ini, found, commands: Vec::new() }
 }
 
+/// More bytes of keys than people write: a long name is repeated in the key of each field below it.
+const MOST: usize = 64 << 20;
+
 struct Reader<'t> {
     text: &'t str,
     at: usize,
     found: Vec<FoundSetting>,
     has_message: bool,
     has_value: bool,
+    /// The bytes of keys so far.
+    spent: usize,
 }
 
 impl<'t> Reader<'t> {
     /// What is read of the whole of `text`; `None` if it is not in this format.
     fn of(text: &'t str) -> Option<Reader<'t>> {
-        let mut reader = Reader { text, at: 0, found: Vec::new(), has_message: false, has_value: false };
+        let mut reader = Reader { text, at: 0, found: Vec::new(), has_message: false, has_value: false, spent: 0 };
         reader.fields("", 0)?;
         (reader.at == text.len()).then_some(reader)
     }
@@ -78,6 +83,10 @@ impl<'t> Reader<'t> {
             let name = self.word()?;
             let name =
                 self.text.get(name).filter(|name| name.starts_with(|letter: char| letter.is_ascii_alphabetic()))?;
+            self.spent = self.spent.saturating_add(path.len() + name.len());
+            if self.spent > MOST {
+                return None;
+            }
             let key = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
             let has_colon = self.take(':');
             if !has_colon && !self.is_message() {
@@ -112,6 +121,10 @@ impl<'t> Reader<'t> {
                 self.take('[');
                 let mut index = 0;
                 while self.next()? != ']' {
+                    self.spent = self.spent.saturating_add(key.len());
+                    if self.spent > MOST {
+                        return None;
+                    }
                     self.value(&format!("{key}[{index}]"), depth + 1)?;
                     index += 1;
                     let _ = self.take(',');

@@ -3,18 +3,23 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Case, is_shortage};
-use crate::model::{Event, Kind, Severity, What};
+use super::Case;
+use crate::model::{Event, Kind, LineNumber, Severity, What};
 
 /// So many lines after a shortage a program says that it tries again: the shortage's stack may stand between.
 const SAID_WITHIN: u64 = 60;
 
-/// For each input the number of training steps up to which its shortages were outlived: the same process trained on, and then ran out of
-/// memory in another place.
-pub(super) struct Attempts(HashMap<Arc<str>, u64>);
-
 /// So many training steps between two shortages of different memory show that the first did not bring about the second.
 const APART: u64 = 2;
+
+/// What the job did after its shortages.
+pub(super) struct Attempts {
+    /// For each input the number of training steps up to which its shortages were outlived: the same process trained on and then ran out
+    /// of memory in another place, or the job trained on and ran out of other memory.
+    outlived: HashMap<Arc<str>, u64>,
+    /// The last line of each input that refuses memory.
+    last: HashMap<Arc<str>, LineNumber>,
+}
 
 impl Attempts {
     pub fn of(case: &Case) -> Attempts {
@@ -41,30 +46,30 @@ impl Attempts {
                 *steps = (*steps).max(event.context.steps);
             }
         }
-        Attempts(outlived)
+        let last = last.into_iter().map(|(path, (event, _))| (path, event.at.location.line)).collect();
+        Attempts { outlived, last }
     }
 
     /// Whether the job outlived the shortage of `event`: it tried again, and came further before it failed.
     pub fn outlived(&self, case: &Case, event: &Event) -> bool {
-        let trained_on = self.0.get(&event.at.location.path).is_some_and(|steps| event.context.steps <= *steps);
-        trained_on || tried_again(case, event)
+        let trained_on = self.outlived.get(&event.at.location.path).is_some_and(|steps| event.context.steps <= *steps);
+        trained_on || self.tried_again(case, event)
     }
-}
 
-/// Whether the program says behind `event` that it tries again, and then goes on or fails of something else.
-fn tried_again(case: &Case, event: &Event) -> bool {
-    let here = &event.at.location;
-    let Some(again) = case.index.tries_again_after(here).filter(|line| line.0 - here.line.0 <= SAID_WITHIN) else {
-        return false;
-    };
-    let is_later = |other: &&Event| other.at.location.path == here.path && other.at.location.line > again;
-    let refused_later = || case.events.iter().filter(is_later).any(is_fatal);
-    let next = case.index.fails_otherwise_after(here, &case.events).map(|next| &case.events[next]);
-    match next {
-        Some(next) if next.at.location.line > again => {
-            next.context.progress > event.context.progress || refused_later()
+    /// Whether the program says behind `event` that it tries again, and then goes on or fails of something else.
+    fn tried_again(&self, case: &Case, event: &Event) -> bool {
+        let here = &event.at.location;
+        let Some(again) = case.index.tries_again_after(here).filter(|line| line.0 - here.line.0 <= SAID_WITHIN) else {
+            return false;
+        };
+        let refused_later = || self.last.get(&here.path).is_some_and(|line| *line > again);
+        let next = case.index.fails_otherwise_after(here, &case.events).map(|next| &case.events[next]);
+        match next {
+            Some(next) if next.at.location.line > again => {
+                next.context.progress > event.context.progress || refused_later()
+            }
+            _ => refused_later() || !case.index.ends_after(here),
         }
-        _ => refused_later() || !case.index.ends_after(here),
     }
 }
 
@@ -78,7 +83,7 @@ fn kind(event: &Event) -> Option<Kind> {
 
 /// Whether `event` is a refusal of memory or a kill for want of it.
 fn is_fatal(event: &Event) -> bool {
-    is_shortage(event) && matches!(&event.what, What::Shortage(shortage) if shortage.severity == Severity::Fatal)
+    matches!(&event.what, What::Shortage(shortage) if shortage.severity == Severity::Fatal)
 }
 
 /// Whether both shortages stand at the end of stacks that agree in the innermost call.

@@ -1,3 +1,4 @@
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -26,6 +27,8 @@ pub struct CodeWords {
     pub devices: Vec<String>,
     /// Words of code that reads the options of the program's command line, however it does.
     pub reads_options: Vec<String>,
+    /// Words of code that takes its arguments by number: it has options only if it looks for dashes.
+    pub takes_arguments: Vec<String>,
     /// Calls of which more is known than their arguments' names.
     pub call: Vec<CodeCall>,
     /// Code and the settings in it.
@@ -106,9 +109,9 @@ impl CodeWords {
 
     /// Whether `code` reads options of a command line. What takes its arguments by number has none, unless it looks for dashes.
     pub fn may_read_options(&self, code: &str) -> bool {
-        let has_dashes = || ["\"--", "'--", "\"-", "'-"].iter().any(|dashes| code.contains(dashes));
+        let has_dashes = LazyCell::new(|| ["\"-", "'-"].iter().any(|dashes| code.contains(dashes)));
         let mut words = code.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-        words.any(|word| is_among(&self.reads_options, word) && (word != "argv" || has_dashes()))
+        words.any(|word| is_among(&self.reads_options, word) || is_among(&self.takes_arguments, word) && *has_dashes)
     }
 
     /// Whether `name` is that of something that evaluates: `val_loader`.

@@ -49,7 +49,7 @@ pub struct Framework {
     /// Words in command lines that start it, or in its configuration.
     #[serde(default)]
     pub launched_by: Vec<String>,
-    /// Parts of the names of functions by which a program of the user's own uses it. They show it only if nothing else shows a framework.
+    /// Parts of the names of functions by which a program of the user's own uses it. They show it only if nothing else does, or only a framework that carries others.
     #[serde(default)]
     pub called_by: Vec<String>,
     /// Keys that stand together in its configuration files and in no others; one such set is enough.

@@ -188,6 +188,11 @@ impl fmt::Debug for Knowledge {
 }
 
 impl Knowledge {
+    /// The lever of this name.
+    pub fn lever(&self, name: &str) -> Option<&Lever> {
+        self.levers.iter().find(|lever| *lever.name == *name)
+    }
+
     /// The knowledge in the binary.
     pub fn shipped() -> Result<Knowledge, KnowledgeError> {
         let files = File::shipped();

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::JobConfig;
+use super::{JobConfig, part};
 use crate::config::{Document, Entry};
 use crate::facts::{Facts, Value};
 use crate::knowledge::{Fact, FactType, Knob, Type};
@@ -28,12 +28,14 @@ impl JobConfig<'_> {
             Some(Value::List(frames)) => frames.clone(),
             _ => Vec::new(),
         };
-        let file = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-        let passes = |frame: &Value, name: &str| matches!(frame, Value::Text(frame) if frame.rsplit_once(':').is_some_and(|(path, _)| file(path) == name));
-        let of_stack = self.documents.iter().filter(|document| {
-            let name = file(document.path());
-            !document.calls().is_empty() && frames.iter().any(|frame| passes(frame, &name))
-        });
+        let passes = |frame: &Value, document: &Document| {
+            let file = |frame: &str| frame.rsplit_once(':').map(|(path, _)| path.to_owned());
+            matches!(frame, Value::Text(frame) if file(frame).is_some_and(|path| part::name(&path) == part::name(document.path())))
+        };
+        let of_stack = self
+            .documents
+            .iter()
+            .filter(|document| !document.calls().is_empty() && frames.iter().any(|frame| passes(frame, document)));
         let mut of_stack: Vec<&Document> = of_stack.collect();
         // A killed program left no stack: the only script that is given is the one.
         let programs: Vec<&Document> = self.documents.iter().filter(|document| !document.calls().is_empty()).collect();

@@ -34,23 +34,21 @@ impl Leaves {
 
     /// Notes which settings stand on the lines that `frames` show.
     pub fn enter(&mut self, documents: &[Document], frames: &[Frame]) {
-        let shown = |document: &Document| -> HashSet<&str> {
+        let codes = documents.iter().enumerate().filter(|(_, document)| document.format() == Format::Python);
+        for (number, document) in codes {
             let of_file = |frame: &&Frame| part::name(&frame.file) == part::name(document.path());
-            frames.iter().filter(of_file).map(|frame| frame.code.trim()).filter(|code| !code.is_empty()).collect()
-        };
-        for places in self.places.values() {
-            for &(number, at) in places {
-                let Some(document) = documents.get(number).filter(|document| document.format() == Format::Python)
-                else {
-                    continue;
-                };
-                let line = document.entries().get(at).and_then(|entry| {
-                    document.text().lines().nth(entry.at.location.line.0.checked_sub(1)?.try_into().ok()?)
-                });
-                if line.is_some_and(|line| shown(document).contains(line.trim())) {
-                    self.of_stack.insert((number, at));
-                }
+            let shown: HashSet<&str> =
+                frames.iter().filter(of_file).map(|frame| frame.code.trim()).filter(|code| !code.is_empty()).collect();
+            if shown.is_empty() {
+                continue;
             }
+            let numbered = (1_u64..).zip(document.text().lines());
+            let lines: HashSet<u64> =
+                numbered.filter(|(_, line)| shown.contains(line.trim())).map(|(number, _)| number).collect();
+            let is_shown =
+                |at: usize| document.entries().get(at).is_some_and(|entry| lines.contains(&entry.at.location.line.0));
+            let places = self.places.values().flatten().filter(|(of, at)| *of == number && is_shown(*at));
+            self.of_stack.extend(places.copied());
         }
     }
 

@@ -52,6 +52,8 @@ pub struct JobConfig<'k> {
     is_sidecar: bool,
     /// The facts of the configuration, computed on first use.
     stated: OnceCell<Vec<StatedFact>>,
+    /// The job's own script, if it takes no options.
+    script: OnceCell<Option<String>>,
 }
 
 impl<'k> JobConfig<'k> {
@@ -132,6 +134,7 @@ impl<'k> JobConfig<'k> {
             configured,
             is_sidecar: false,
             stated,
+            script: OnceCell::new(),
         };
         launch.version = launch.find_version(job);
         launch
@@ -144,6 +147,7 @@ impl<'k> JobConfig<'k> {
             let own = (0..).zip(self.documents).filter(|(index, _)| !others.contains(index));
             self.documents = own.map(|(_, document)| document).collect();
             self.index = SettingIndex::of(&self.documents);
+            self.script = OnceCell::new();
         }
         self.index.enter(&self.documents, failed);
         self.is_sidecar = self.runs_beside_framework();
@@ -314,8 +318,8 @@ impl<'k> JobConfig<'k> {
         let has_no_options = || knob.called.is_none() && self.script_without_options().is_some();
         // Asked of every knob, and few jobs come with such a script.
         knob.target == Target::Cli
-            && (declared().count() >= LEAST || has_no_options())
             && is_of_scripts()
+            && (declared().count() >= LEAST || has_no_options())
             && self.setting(knob).is_none()
             && self.class_of(knob).is_none()
             && !declared().any(|option| knob.names().any(|name| plain_name(name) == *option))
@@ -323,6 +327,11 @@ impl<'k> JobConfig<'k> {
 
     /// The job's own script, if it takes no options: neither reads its code a command line, nor does a command give it any.
     pub fn script_without_options(&self) -> Option<&str> {
+        // Asked of every knob: the code is read once.
+        self.script.get_or_init(|| self.find_script_without_options().map(str::to_owned)).as_deref()
+    }
+
+    fn find_script_without_options(&self) -> Option<&str> {
         let mut scripts = self.documents.iter().filter(|document| document.format() == Format::Python);
         let script = scripts.next()?;
         let takes = |code: &Document| CodeWords::shipped().may_read_options(code.text());

@@ -7,11 +7,10 @@ use crate::model::{Edit, Given, Scalar};
 
 /// The edits that give the variable of `knob` to the container that runs the job, in the first file that has one.
 pub(super) fn edits(launch: &JobConfig<'_>, knob: &Knob, spelling: &str, to: &Scalar) -> Option<Vec<Edit>> {
-    let is_open = matches!(to, Scalar::Text(words) if words.contains(['<', ' ']));
-    if knob.target != Target::Env || is_open {
+    if knob.target != Target::Env || super::edit::is_open(to) {
         return None;
     }
-    let (name, value) = assigned(spelling, to);
+    let (name, value) = super::line::assigned(launch, spelling, to);
     launch.documents().iter().filter(|document| document.format() == Format::Yaml).find_map(|document| {
         let container = launch.container(document, &knob.framework)?;
         let edits = in_container(document, container, name, &value)?;
@@ -26,7 +25,7 @@ pub(super) fn lines(launch: &JobConfig<'_>, spelling: &str, to: &Scalar) -> Opti
     if documents.clone().any(|document| starts(&document)) {
         return None;
     }
-    let (name, value) = assigned(spelling, to);
+    let (name, value) = super::line::assigned(launch, spelling, to);
     documents.find_map(|document| {
         let container = launch.container(document, launch.framework().unwrap_or_default())?;
         Some(match is_of_compose(container) {
@@ -34,16 +33,6 @@ pub(super) fn lines(launch: &JobConfig<'_>, spelling: &str, to: &Scalar) -> Opti
             false => format!("env:\n- name: {name}\n  value: \"{value}\""),
         })
     })
-}
-
-/// The variable and its value: an option within a variable is `name:value` there.
-fn assigned<'s>(spelling: &'s str, to: &Scalar) -> (&'s str, String) {
-    match (spelling.split_once('.'), to) {
-        (Some((name, option)), Scalar::Flag(true)) => (name, format!("{option}:True")),
-        (Some((name, option)), Scalar::Flag(false)) => (name, format!("{option}:False")),
-        (Some((name, option)), to) => (name, format!("{option}:{to}")),
-        (None, to) => (spelling, to.to_string()),
-    }
 }
 
 fn is_of_compose(container: &str) -> bool {

@@ -191,7 +191,7 @@ pub fn apply(format: Format, path: &str, text: &str, edits: &[Edit]) -> Option<S
 }
 
 /// Whether only the user knows the value.
-fn is_open(to: &Scalar) -> bool {
+pub(super) fn is_open(to: &Scalar) -> bool {
     matches!(to, Scalar::Text(words) if words.contains(['<', ' ']) && !config::is_collection(words))
 }
 

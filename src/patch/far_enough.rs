@@ -25,7 +25,7 @@ impl<'a> Workbench<'a> {
             Some(Goal::Value(next)) => Some(next),
             _ => None,
         };
-        let lever = self.knowledge.levers.iter().find(|lever| lever.name == turn.name);
+        let lever = self.knowledge.lever(&turn.name);
         let most = lever.and_then(|lever| lever.most_steps).unwrap_or(MOST_STEPS);
         let mut steps = iter::successors(Some(first.clone()), further).take(most);
         let found = steps.find(|to| self.fits_with(knob, turn, to));

@@ -66,7 +66,7 @@ pub(super) struct Passed {
 /// Judges `change` for the job and the incident of `bench`. `against` are the rows of the cause that say what does not
 /// help.
 pub(super) fn pass(bench: &Workbench<'_>, change: &Change<'_>, against: &[&NotAdvisedRow]) -> Result<Passed, Refusal> {
-    let lever = bench.knowledge.levers.iter().find(|lever| lever.name == change.row.lever);
+    let lever = bench.knowledge.lever(&change.row.lever);
     let is_idle = lever.and_then(|lever| lever.unless.as_ref()).is_some_and(|unless| bench.holds(unless));
     if is_idle || turns_what_harms(bench, change) {
         return Err(Refusal::Lever);

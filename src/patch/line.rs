@@ -41,11 +41,20 @@ fn prefixed(launch: &JobConfig<'_>, spelling: &str, to: &Scalar) -> Option<Strin
     })
 }
 
-/// `export NAME=value`. An option within a variable is appended to those that are set.
+/// `export NAME=value`
 fn export(launch: &JobConfig<'_>, spelling: &str, to: &Scalar) -> String {
-    let Some((name, option)) = spelling.split_once('.') else {
-        return format!("export {spelling}={}", in_words(to));
-    };
+    match spelling.contains('.') {
+        true => {
+            let (name, value) = assigned(launch, spelling, to);
+            format!("export {name}={value}")
+        }
+        false => format!("export {spelling}={}", in_words(to)),
+    }
+}
+
+/// A variable and its value. An option within a variable is appended to those that are set: `expandable_segments:True`.
+pub(super) fn assigned<'s>(launch: &JobConfig<'_>, spelling: &'s str, to: &Scalar) -> (&'s str, String) {
+    let Some((name, option)) = spelling.split_once('.') else { return (spelling, to.to_string()) };
     let is_it = |key: &str| key == name || key.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
     let entries = launch.documents().iter().flat_map(|document| document.entries());
     let others = entries.filter(|entry| entry.kind == EntryKind::Env && is_it(&entry.key));
@@ -59,7 +68,7 @@ fn export(launch: &JobConfig<'_>, spelling: &str, to: &Scalar) -> String {
     }
     options.dedup();
     options.push(format!("{option}:{}", python(to)));
-    format!("export {name}={}", options.join(","))
+    (name, options.join(","))
 }
 
 /// The option, behind the command if a log or a script shows it.

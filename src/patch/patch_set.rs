@@ -85,7 +85,7 @@ impl Workbench<'_> {
     /// fail with the next longer sample.
     pub(super) fn lead_with_cheapest(&self, proposed: &mut [Proposed<'_>]) {
         let price = |proposed: &Proposed<'_>| {
-            let lever = self.knowledge.levers.iter().find(|lever| lever.name == proposed.patch.lever)?;
+            let lever = self.knowledge.lever(&proposed.patch.lever)?;
             lever.price.filter(|_| proposed.patch.suffices == Some(true) && !proposed.is_by_hand)
         };
         let is_free = |first: &&Proposed<'_>| !first.is_advised && !first.is_first;

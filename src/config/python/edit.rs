@@ -61,8 +61,8 @@ fn added(text: &str, code: &Code, key: &str, value: &Value) -> Option<Vec<Edit>>
         return None;
     }
     let is_called = |call: &&Call| call.takes_options == takes_options && ends_in(&call.name, function);
-    let mut sections = code.sections.iter().filter(|section| section.name == function);
-    let mut calls = code.calls.iter().filter(is_called).chain(sections.next());
+    let sections = code.sections.iter().filter(|section| section.name == function);
+    let mut calls = code.calls.iter().filter(is_called).chain(sections);
     let call = calls.next().filter(|call| call.is_open && calls.next().is_none())?;
     // No call takes an argument twice, as one that stands there as a dictionary, whose members are the settings. A new dictionary is left to
     // the user, since it would be read back as its members, too.

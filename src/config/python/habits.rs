@@ -25,10 +25,10 @@ pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits 
         if let Some(name) = name.filter(|name| known.len() < MOST && known.insert(name.clone())) {
             habits.calls.push(name);
         }
-        if habits.keeps.len() < MOST && keeps(definitions, *node) && is_in_loop(*node) {
-            habits.keeps.push(node.byte_range());
-        }
     }
+    // Looking for the loop around a node takes time: not for more of them than people write.
+    let kept = nodes.iter().filter(|node| keeps(definitions, **node)).take(MOST).filter(|node| is_in_loop(**node));
+    habits.keeps = kept.map(|node| node.byte_range()).collect();
     habits
 }
 

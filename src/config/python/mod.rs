@@ -9,6 +9,7 @@ mod habits;
 mod literal;
 mod moves;
 mod notebook;
+mod sections;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -404,24 +405,6 @@ impl<'t> CodeReader<'t> {
                 }
             }
             _ => {}
-        }
-    }
-
-    /// `dict(a=dict(b=1))` at `path`, with those within it.
-    fn section(&mut self, path: &str, value: Syntax<'t>) {
-        let Some((function, arguments)) = parts(value, "function", "arguments") else { return };
-        if value.kind() != "call" || self.definitions.words(function) != "dict" || path.split('.').count() > STEPS {
-            return;
-        }
-        let mut cursor = arguments.walk();
-        let last = arguments.named_children(&mut cursor).filter(|argument| argument.kind() != "comment").last();
-        let named = named_arguments(value);
-        let names = named.iter().map(|(name, _)| self.definitions.words(*name).to_owned()).collect();
-        let (name, span) = (path.to_owned(), arguments.byte_range());
-        let last = last.map(|last| last.byte_range());
-        self.code.sections.push(Call { name, span, last, names, takes_options: false, is_open: true });
-        for (name, value) in named {
-            self.section(&format!("{path}.{}", self.definitions.words(name)), value);
         }
     }
 

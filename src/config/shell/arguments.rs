@@ -102,7 +102,9 @@ pub(in super::super) fn listed(fields: &[String], arguments: Vec<Argument>, list
             // LSF groups them in words: `rusage[mem=32GB:ngpus=1] span[hosts=1]`.
             for item in text.split_inclusive([',', ':', '[', ']', ' ']) {
                 let text = item.trim_end_matches([',', ':', '[', ']', ' ']);
-                let is_item = |(item, value): &(&str, &str)| !value.is_empty() && !item.ends_with(['<', '>', '!', '=']);
+                let is_item = |(item, value): &(&str, &str)| {
+                    !value.is_empty() && !value.starts_with('=') && !item.ends_with(['<', '>', '!'])
+                };
                 if let Some((item, value)) = text.split_once('=').filter(is_item) {
                     let (key, start) = (format!("{name} {item}"), from + item.len() + 1);
                     let form = Form::Item(start, start + value.len());

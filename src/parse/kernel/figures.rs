@@ -301,12 +301,11 @@ fn sums<'t, 'a>(tasks: &[&'t Task<'a>]) -> Vec<(&'t Task<'a>, u32, u64)> {
 
 /// ` oom_score_adj:893`, where memory was asked for `oom_score_adj=893`
 fn adjustment(tail: &str) -> Option<(&str, i32)> {
-    const LABEL: &str = "oom_score_adj:";
-    const ASKED: &str = "oom_score_adj=";
-    let tail = tail.find(LABEL).or_else(|| tail.find(ASKED)).map(|at| &tail[at..])?;
-    let words = tail;
-    let value = words[LABEL.len()..].split(|c: char| c != '-' && !c.is_ascii_digit()).next()?;
-    Some((&words[..LABEL.len() + value.len()], value.parse().ok()?))
+    const LABELS: [&str; 2] = ["oom_score_adj:", "oom_score_adj="];
+    let (label, at) = LABELS.iter().find_map(|label| Some((label, tail.find(label)?)))?;
+    let words = &tail[at..];
+    let value = words[label.len()..].split(|c: char| c != '-' && !c.is_ascii_digit()).next()?;
+    Some((&words[..label.len() + value.len()], value.parse().ok()?))
 }
 
 /// ` score 919 or sacrifice child`

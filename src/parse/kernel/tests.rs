@@ -102,7 +102,7 @@ fn newest_first_is_read_like_oldest_first() {
     let backward = read(&lines);
     for events in [&forward, &backward] {
         assert_eq!(events.len(), 1);
-        assert_eq!(events[0].figures.len(), 8, "{:?}", events[0].figures);
+        assert_eq!(events[0].figures.len(), 9, "{:?}", events[0].figures);
         assert_eq!(number(&events[0], "memcg.anon"), Some(1_024_000_000.0));
         assert_eq!(shortage(&events[0]).map(|shortage| shortage.consumers.len()), Some(2));
         assert_eq!(text(&events[0], "kernel.trigger"), python());

@@ -155,7 +155,7 @@ fn weights(rule: &CauseRule, notes: &mut Notes<'_>) {
 fn patches(rule: &CauseRule, knowledge: &Knowledge, notes: &mut Notes<'_>) {
     for (index, row) in rule.patch.iter().enumerate() {
         let at = index.to_string();
-        let Some(lever) = knowledge.levers.iter().find(|lever| lever.name == row.lever) else {
+        let Some(lever) = knowledge.lever(&row.lever) else {
             let advice = suggestion(&row.lever, knowledge.levers.iter().map(|lever| &*lever.name));
             let advice = advice.unwrap_or_else(|| "docs/knobs.md lists the levers".to_owned());
             notes.error(&["patch", &at, "lever"], format!("no lever is called `{}`", row.lever), advice);

@@ -1,0 +1,69 @@
+//! What must be set along with a knob, and to what.
+
+use super::goal::{self, Goal};
+use super::{Turned, Workbench, turn};
+use crate::knowledge::{Knob, Turn};
+use crate::model::Partner;
+use crate::parse::granted;
+
+impl<'a> Workbench<'a> {
+    /// The knobs that must be set along with `knob` and are not, and the list of all knobs turned; `None` if the job's
+    /// version lacks one of them.
+    pub(super) fn partners(&self, knob: &'a Knob, turn: &'a Turn, goal: &Goal) -> Option<Turned<'a>> {
+        let mut turned: Vec<(&Knob, String)> = goal.words().map(|to| (knob, to.to_owned())).into_iter().collect();
+        let mut partners = Vec::new();
+        for with in &turn.with {
+            let is_it = |other: &&Knob| other.id == with.knob && other.framework == knob.framework;
+            let partner = self.knowledge.knobs.iter().find(is_it)?;
+            let setting = self.launch.setting(partner).map(|setting| setting.entry.value.to_string());
+            let to = match (&with.to, setting.as_deref()) {
+                (Some(to), Some(set)) if turn::is_at(partner, set, to) || with.fits.iter().any(|fit| fit == set) => {
+                    None
+                }
+                (Some(to), _) => Some(to.clone()),
+                (None, Some(set)) if with.at_most => no_more_than(goal, set),
+                (None, Some(set)) if with.as_before => self.as_before(knob, goal, set),
+                (None, Some(set)) if with.at_least => {
+                    let from = self.launch.setting(knob).map(|setting| setting.entry.value.to_string());
+                    no_less_than(from.as_deref(), goal, set)
+                }
+                (None, Some(set)) => self.in_return(knob, goal, set),
+                (None, None) => None,
+            };
+            if let Some(to) = to {
+                partners.push((partner, Partner { knob: self.spelling(partner)?, to: goal::scalar(partner, &to) }));
+                turned.push((partner, to));
+            }
+        }
+        Some((partners, turned))
+    }
+
+    /// The new value of `knob`, if `set` is its old one.
+    fn as_before(&self, knob: &Knob, goal: &Goal, set: &str) -> Option<String> {
+        let from = self.launch.setting(knob)?.entry.value.to_string();
+        goal.words().filter(|_| from == set).map(str::to_owned)
+    }
+
+    /// Multiplies `set` by the factor by which `knob` shrinks, if both are whole numbers.
+    fn in_return(&self, knob: &Knob, goal: &Goal, set: &str) -> Option<String> {
+        let from: u64 = self.launch.setting(knob)?.entry.value.to_string().parse().ok()?;
+        let to: u64 = goal.words()?.parse().ok()?;
+        let set: u64 = set.parse().ok()?;
+        (from > to && to > 0 && from.is_multiple_of(to)).then(|| (set * (from / to)).to_string())
+    }
+}
+
+/// The number of `goal`, if `set` is a larger one.
+fn no_more_than(goal: &Goal, set: &str) -> Option<String> {
+    let to = goal.words()?;
+    let (set, most): (f64, f64) = (set.parse().ok()?, to.parse().ok()?);
+    (set > most).then(|| to.to_owned())
+}
+
+/// The amount of `goal`, if `set` is a smaller one, or as large as the amount `from` was. Numbers without units may count differently.
+fn no_less_than(from: Option<&str>, goal: &Goal, set: &str) -> Option<String> {
+    let to = goal.words()?;
+    let has_unit = |words: &str| words.ends_with(|letter: char| letter.is_ascii_alphabetic());
+    let is_less = || granted(set).zip(granted(to)).is_some_and(|(set, to)| set < to);
+    (from == Some(set) || has_unit(set) && has_unit(to) && is_less()).then(|| to.to_owned())
+}
