@@ -1,11 +1,14 @@
 //! Edits the command line of a program that a YAML file, a unit or a Dockerfile starts.
 
 use super::edit::Edit;
-use super::{Document, Entry, EntryKind, Value};
+use super::{Document, Entry, EntryKind, Value, switch};
 
 impl Document {
-    /// The edit that replaces the word of `entry` by `value`, if both are plain words.
+    /// The edit that replaces the word of `entry` by `value`, if both are plain words. A switch that is set to false is removed.
     pub(super) fn replaced(&self, entry: &Entry, value: &Value) -> Option<Edit> {
+        if *value == Value::Bool(false) && self.is_switch(entry) {
+            return switch::removed(&self.text, &entry.span);
+        }
         let word = value.to_string();
         let is_there =
             self.text.get(entry.span.clone()).map(Value::of_word) == Some(Value::of_word(&entry.value.to_string()));

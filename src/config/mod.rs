@@ -37,6 +37,7 @@ mod python;
 #[cfg(not(feature = "python"))]
 #[path = "without_python.rs"]
 mod python;
+mod read_back;
 mod shell;
 mod switch;
 mod textproto;
@@ -352,27 +353,22 @@ impl Document {
             return Err(unwritable());
         }
         let before = self.choose(key, kind, command);
-        if before.and_then(|at| self.entries.get(at)).is_some_and(|entry| self.reads_as(entry, value)) {
+        let old = before.and_then(|at| self.entries.get(at));
+        if old.is_some_and(|entry| self.reads_as(entry, value)) {
             return Ok(self.text.clone());
         }
         let edits = match &self.body {
             Body::Shell(shell) => shell::set(&self.text, shell, before, wanted)?,
             // An argument of a program that the file starts: the word itself is replaced, or another goes behind its last option.
             Body::Yaml(_) if kind.is_some_and(|kind| kind != EntryKind::Setting) => {
-                let edit = match before.and_then(|at| self.entries.get(at)) {
-                    Some(entry) if *value == Value::Bool(false) && self.is_switch(entry) => {
-                        switch::removed(&self.text, &entry.span)
-                    }
+                let edit = match old {
                     Some(entry) => self.replaced(entry, value),
                     None => self.appended(key, value, command).filter(|_| kind == Some(EntryKind::Flag)),
                 };
                 vec![edit.ok_or_else(unwritable)?]
             }
             Body::Ini => {
-                let edit = match (before.and_then(|at| self.entries.get(at)), kind) {
-                    (Some(entry), _) if *value == Value::Bool(false) && self.is_switch(entry) => {
-                        switch::removed(&self.text, &entry.span)
-                    }
+                let edit = match (old, kind) {
                     (Some(entry), _) => self.replaced(entry, value),
                     (None, Some(EntryKind::Flag)) => self.appended(key, value, command),
                     (None, Some(EntryKind::Env)) if dockerfile::is_dockerfile(&self.text) => {
@@ -382,10 +378,7 @@ impl Document {
                 };
                 vec![edit.ok_or_else(unwritable)?]
             }
-            Body::Python(code) => {
-                let before = before.and_then(|at| self.entries.get(at));
-                python::set(&self.text, code, before, key, value).ok_or_else(unwritable)?
-            }
+            Body::Python(code) => python::set(&self.text, code, old, key, value).ok_or_else(unwritable)?,
             body => body.set(&self.text, key, value)?,
         };
         let text = edit::apply(&self.text, edits);
@@ -395,27 +388,11 @@ impl Document {
         if written.commands.len() != self.commands.len() && !self.is_script() {
             return Err(unwritable());
         }
-        // A call in code reads as the option that it sets.
-        let set_by_call = python::called(key).filter(|_| matches!(self.body, Body::Python(_)));
-        let is_set_by = |method: &str| written.entries.iter().any(|entry| entry.key.contains(&format!(".{method}:")));
-        // A list or an object reads as what stands in it.
-        let is_nested = matches!(value, Value::Text(words) if is_collection(words))
-            && matches!(self.body, Body::Json(_) | Body::Yaml(_));
-        let is_part = |entry: &Entry| entry.key.strip_prefix(key).is_some_and(|rest| rest.starts_with(['[', '.']));
-        let is_new_part =
-            || before.is_none() && written.entries.iter().any(is_part) && !self.entries.iter().any(is_part);
-        let is_set = set_by_call.is_some_and(is_set_by)
-            || is_nested && is_new_part()
-            || match written.choose(key, kind, command).and_then(|at| written.entries.get(at)) {
-                Some(entry) => self.reads_as(entry, value),
-                // A switch that is off is absent.
-                None => {
-                    let was_switch =
-                        || before.and_then(|at| self.entries.get(at)).is_some_and(|entry| self.is_switch(entry));
-                    *value == Value::Bool(false) && (self.is_script() || was_switch())
-                }
-            };
-        if is_set && self.others(key).eq(written.others(key)) { Ok(text) } else { Err(unwritable()) }
+        if self.has_set(&written, old, wanted) && self.others(key).eq(written.others(key)) {
+            Ok(text)
+        } else {
+            Err(unwritable())
+        }
     }
 
     fn is_script(&self) -> bool {
@@ -451,8 +428,7 @@ impl Document {
 fn parse(format: Format, text: &str) -> Result<Parsed, Remark> {
     match format {
         Format::Ini if dockerfile::is_dockerfile(text) => Ok(dockerfile::read(text)),
-        Format::Ini if textproto::is_textproto(text) => Ok(textproto::read(text)),
-        Format::Ini => Ok(ini::read(text)),
+        Format::Ini => Ok(textproto::read(text).unwrap_or_else(|| ini::read(text))),
         Format::Json => {
             let root = json::read(text)?;
             let settings = flatten(root.iter().map(|root| (String::new(), root)))?;

@@ -11,15 +11,18 @@ use super::{Body, EntryKind, Parsed, Value};
 /// More nesting than people write.
 const DEEPEST: usize = 32;
 
-/// Whether `text` is in this format: fields with values, and some message that no colon precedes, as YAML would have.
+/// Whether `text` is in this format.
 pub(super) fn is_textproto(text: &str) -> bool {
-    // Nothing is read of a text that has no brace.
-    text.contains(['{', '[']) && Reader::of(text).is_some_and(|reader| reader.has_message && reader.has_value)
+    read(text).is_some()
 }
 
-pub(super) fn read(text: &str) -> Parsed {
-    let found = Reader::of(text).map(|reader| reader.found).unwrap_or_default();
-    Parsed { body: Body::Ini, found, commands: Vec::new() }
+/// The settings in `text`; `None` if it is not in this format: fields with values, and some message that no colon precedes, as YAML would
+/// have.
+pub(super) fn read(text: &str) -> Option<Parsed> {
+    // Nothing is read of a text that has no brace.
+    let reader = if text.contains(['{', '[']) { Reader::of(text)? } else { return None };
+    let is_it = reader.has_message && reader.has_value;
+    is_it.then(|| Parsed { body: Body::Ini, found: reader.found, commands: Vec::new() })
 }
 
 /// More bytes of keys than people write: a long name is repeated in the key of each field below it.

@@ -4,13 +4,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Case;
-use crate::model::{Event, Kind, LineNumber, Severity, What};
+use crate::model::{Event, Frame, Kind, LineNumber, Severity, What};
 
 /// So many lines after a shortage a program says that it tries again: the shortage's stack may stand between.
 const SAID_WITHIN: u64 = 60;
 
 /// So many training steps between two shortages of different memory show that the first did not bring about the second.
 const APART: u64 = 2;
+
+/// A shortage that ended something, and the stack that ends in it.
+type Refused<'c> = (&'c Event, Option<&'c [Frame]>);
 
 /// What the job did after its shortages.
 pub(super) struct Attempts {
@@ -24,20 +27,22 @@ pub(super) struct Attempts {
 impl Attempts {
     pub fn of(case: &Case) -> Attempts {
         let mut outlived: HashMap<Arc<str>, u64> = HashMap::new();
-        let refused = || case.events.iter().filter(|event| is_fatal(event));
-        let mut last: HashMap<Arc<str>, (&Event, Option<&Event>)> = HashMap::new();
-        for event in refused() {
+        let refused = case.events.iter().filter(|event| is_fatal(event));
+        let refused: Vec<Refused<'_>> =
+            refused.map(|event| (event, case.stack_of(event).map(|(_, frames)| frames))).collect();
+        let mut last: HashMap<Arc<str>, (&Event, Option<Refused<'_>>)> = HashMap::new();
+        for &(event, stack) in &refused {
             let known = last.entry(Arc::clone(&event.at.location.path)).or_insert((event, None));
             known.0 = event;
-            known.1 = case.stack_of(event).map(|_| event).or(known.1);
+            known.1 = stack.map(|_| (event, stack)).or(known.1);
         }
-        for event in refused() {
+        for (event, stack) in refused {
             let Some((last, last_with_stack)) = last.get(&event.at.location.path) else { continue };
-            let is_elsewhere = |later: &Event| {
+            let is_elsewhere = |(later, later_stack): Refused<'_>| {
                 later.context.steps > event.context.steps
                     && later.origin == event.origin
-                    && case.stack_of(event).is_some()
-                    && !is_same_place(case, event, later)
+                    && stack.is_some()
+                    && innermost(stack) != innermost(later_stack)
             };
             let is_of_other_memory =
                 kind(last) != kind(event) && last.context.steps >= event.context.steps.saturating_add(APART);
@@ -86,9 +91,7 @@ fn is_fatal(event: &Event) -> bool {
     matches!(&event.what, What::Shortage(shortage) if shortage.severity == Severity::Fatal)
 }
 
-/// Whether both shortages stand at the end of stacks that agree in the innermost call.
-fn is_same_place(case: &Case, one: &Event, other: &Event) -> bool {
-    let innermost =
-        |event| case.stack_of(event).and_then(|(_, frames)| frames.last()).map(|frame| (&frame.file, &frame.function));
-    innermost(one) == innermost(other)
+/// The file and the function of a stack's innermost call.
+fn innermost(stack: Option<&[Frame]>) -> Option<(&str, &str)> {
+    stack?.last().map(|frame| (&*frame.file, &*frame.function))
 }

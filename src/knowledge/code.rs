@@ -70,6 +70,13 @@ pub struct CodeExample {
 
 static SHIPPED: LazyLock<CodeWords> = LazyLock::new(|| read::code(&File::shipped()).unwrap_or_default());
 
+impl CodeCall {
+    /// Whether what `maker` makes has the method.
+    pub fn is_made_by(&self, maker: &str) -> bool {
+        self.made_by.iter().any(|word| maker.contains(word.as_str()))
+    }
+}
+
 impl CodeWords {
     /// The words in the binary.
     pub fn shipped() -> &'static CodeWords {

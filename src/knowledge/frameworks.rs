@@ -97,6 +97,13 @@ pub struct Framework {
     pub since: BTreeMap<Behaviour, Version>,
 }
 
+impl Framework {
+    /// Whether `words`, a command line, an image or a configuration, name it.
+    pub fn is_launched_by(&self, words: &str) -> bool {
+        self.launched_by.iter().any(|start| words.contains(start.as_str()))
+    }
+}
+
 /// A behaviour of some versions that changes the memory a job needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]

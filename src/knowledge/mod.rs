@@ -47,7 +47,7 @@ use knobs::GENERIC;
 
 pub use calibration::{Calibration, log_odds, logistic};
 pub use causes::{CauseRule, Condition, EvidenceRow, ExampleRow, Must, NotAdvisedRow, Origin, PatchRow};
-pub use code::{CodeWords, ends_in, is_constant};
+pub use code::{CodeCall, CodeWords, ends_in, is_constant};
 pub use dialects::{Dialect, DialectExample, FactRow, Plain, SettingRow};
 pub use facts::{Fact, FactType};
 pub use file::shipped_files;

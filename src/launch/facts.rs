@@ -25,30 +25,27 @@ impl JobConfig<'_> {
     /// Adds what the given code does where it failed: `script.calls` and `script.keeps` of the files through which the stack passes.
     fn watch_code(&self, facts: &mut Facts) {
         let frames = match facts.get("frames").map(|frames| &frames.value) {
-            Some(Value::List(frames)) => frames.clone(),
-            _ => Vec::new(),
+            Some(Value::List(frames)) => frames.as_slice(),
+            _ => &[],
         };
-        let passes = |frame: &Value, document: &Document| {
-            let file = |frame: &str| frame.rsplit_once(':').map(|(path, _)| path.to_owned());
-            matches!(frame, Value::Text(frame) if file(frame).is_some_and(|path| part::name(&path) == part::name(document.path())))
+        let file = |frame: &Value| match frame {
+            Value::Text(frame) => frame.rsplit_once(':').and_then(|(path, _)| part::name(path)).map(str::to_owned),
+            _ => None,
         };
-        let of_stack = self
-            .documents
-            .iter()
-            .filter(|document| !document.calls().is_empty() && frames.iter().any(|frame| passes(frame, document)));
-        let mut of_stack: Vec<&Document> = of_stack.collect();
+        let files: HashSet<String> = frames.iter().filter_map(file).collect();
+        let mut programs: Vec<&Document> =
+            self.documents.iter().filter(|document| !document.calls().is_empty()).collect();
         // A killed program left no stack: the only script that is given is the one.
-        let programs: Vec<&Document> = self.documents.iter().filter(|document| !document.calls().is_empty()).collect();
-        if let ([only], true) = (programs.as_slice(), frames.is_empty()) {
-            of_stack.push(only);
+        if !(frames.is_empty() && programs.len() == 1) {
+            programs.retain(|document| part::name(document.path()).is_some_and(|name| files.contains(name)));
         }
-        if of_stack.is_empty() {
+        if programs.is_empty() {
             return;
         }
         let text = |words: &str| Value::Text(words.to_owned());
-        let calls = of_stack.iter().flat_map(|document| document.calls()).map(|call| text(call)).collect();
+        let calls = programs.iter().flat_map(|document| document.calls()).map(|call| text(call)).collect();
         facts.cite("script.calls", Value::List(calls), Vec::new());
-        let kept: Vec<Citation> = of_stack.iter().flat_map(|document| document.kept()).collect();
+        let kept: Vec<Citation> = programs.iter().flat_map(|document| document.kept()).collect();
         facts.cite("script.keeps", Value::List(kept.iter().map(|cite| text(&cite.text)).collect()), kept);
     }
 

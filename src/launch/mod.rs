@@ -161,7 +161,7 @@ impl<'k> JobConfig<'k> {
 
     fn runs_beside_framework(&self) -> bool {
         let Some(framework) = self.framework else { return false };
-        let is_started = |words: &str| framework.launched_by.iter().any(|start| words.contains(start.as_str()));
+        let is_started = |words: &str| framework.is_launched_by(words);
         let mut parts = self.documents.iter().zip(self.index.parts());
         parts.any(|(document, part)| {
             part.as_ref().is_some_and(|part| {
@@ -190,9 +190,7 @@ impl<'k> JobConfig<'k> {
         let mut parts = self.documents.iter().zip(self.index.parts());
         let part = parts.find(|(known, _)| known.path() == document.path()).and_then(|(_, part)| part.as_ref());
         let known = self.knowledge.frameworks.iter().find(|known| *known.name == *framework).or(self.framework);
-        let is_program = |words: &str| {
-            known.is_some_and(|known| known.launched_by.iter().any(|start| words.contains(start.as_str())))
-        };
+        let is_program = |words: &str| known.is_some_and(|known| known.is_launched_by(words));
         part::container_of(document, part, is_program)
     }
 
@@ -243,7 +241,7 @@ impl<'k> JobConfig<'k> {
         });
         images.into_iter().find_map(|image| {
             let (name, tag) = image.rsplit_once(':')?;
-            let is_own = framework.launched_by.iter().any(|words| name.contains(words.as_str()));
+            let is_own = framework.is_launched_by(name);
             let tag = tag.strip_prefix('v').unwrap_or(tag);
             let version = &tag[..tag.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(tag.len())];
             Some(version.trim_end_matches('.')).filter(|version| is_own && version.contains('.'))
@@ -467,7 +465,7 @@ fn is_end(rest: &str) -> bool {
 /// Whether `document` starts `framework`. JSON starts nothing, whatever commands its texts contain (`package.json`), so
 /// only its keys count.
 fn is_launched(framework: &Framework, document: &Document) -> bool {
-    let is_named = |text: &str| framework.launched_by.iter().any(|words| text.contains(words));
+    let is_named = |text: &str| framework.is_launched_by(text);
     if document.format() == Format::Json {
         return document.entries().iter().any(|entry| is_named(&entry.key));
     }

@@ -12,6 +12,8 @@ impl<'a> Workbench<'a> {
     pub(super) fn partners(&self, knob: &'a Knob, turn: &'a Turn, goal: &Goal) -> Option<Turned<'a>> {
         let mut turned: Vec<(&Knob, String)> = goal.words().map(|to| (knob, to.to_owned())).into_iter().collect();
         let mut partners = Vec::new();
+        let from = self.launch.setting(knob).map(|setting| setting.entry.value.to_string());
+        let from = from.as_deref();
         for with in &turn.with {
             let is_it = |other: &&Knob| other.id == with.knob && other.framework == knob.framework;
             let partner = self.knowledge.knobs.iter().find(is_it)?;
@@ -22,12 +24,9 @@ impl<'a> Workbench<'a> {
                 }
                 (Some(to), _) => Some(to.clone()),
                 (None, Some(set)) if with.at_most => no_more_than(goal, set),
-                (None, Some(set)) if with.as_before => self.as_before(knob, goal, set),
-                (None, Some(set)) if with.at_least => {
-                    let from = self.launch.setting(knob).map(|setting| setting.entry.value.to_string());
-                    no_less_than(from.as_deref(), goal, set)
-                }
-                (None, Some(set)) => self.in_return(knob, goal, set),
+                (None, Some(set)) if with.as_before => as_before(from, goal, set),
+                (None, Some(set)) if with.at_least => no_less_than(from, goal, set),
+                (None, Some(set)) => in_return(from, goal, set),
                 (None, None) => None,
             };
             if let Some(to) = to {
@@ -37,20 +36,19 @@ impl<'a> Workbench<'a> {
         }
         Some((partners, turned))
     }
+}
 
-    /// The new value of `knob`, if `set` is its old one.
-    fn as_before(&self, knob: &Knob, goal: &Goal, set: &str) -> Option<String> {
-        let from = self.launch.setting(knob)?.entry.value.to_string();
-        goal.words().filter(|_| from == set).map(str::to_owned)
-    }
+/// The value of `goal`, if `set` was that of its knob, `from`.
+fn as_before(from: Option<&str>, goal: &Goal, set: &str) -> Option<String> {
+    goal.words().filter(|_| from == Some(set)).map(str::to_owned)
+}
 
-    /// Multiplies `set` by the factor by which `knob` shrinks, if both are whole numbers.
-    fn in_return(&self, knob: &Knob, goal: &Goal, set: &str) -> Option<String> {
-        let from: u64 = self.launch.setting(knob)?.entry.value.to_string().parse().ok()?;
-        let to: u64 = goal.words()?.parse().ok()?;
-        let set: u64 = set.parse().ok()?;
-        (from > to && to > 0 && from.is_multiple_of(to)).then(|| (set * (from / to)).to_string())
-    }
+/// Multiplies `set` by the factor by which the knob shrinks from `from`, if both are whole numbers.
+fn in_return(from: Option<&str>, goal: &Goal, set: &str) -> Option<String> {
+    let from: u64 = from?.parse().ok()?;
+    let to: u64 = goal.words()?.parse().ok()?;
+    let set: u64 = set.parse().ok()?;
+    (from > to && to > 0 && from.is_multiple_of(to)).then(|| (set * (from / to)).to_string())
 }
 
 /// The number of `goal`, if `set` is a larger one.

@@ -2,22 +2,11 @@
 
 use std::error::Error;
 
-use oomdoc::model::{FigureName, Kind, Patch, Report};
+use oomdoc::model::{FigureName, Kind};
 
-use crate::support::analyzed::{report, root};
+use crate::support::analyzed::{cause, report, root, turned};
 
 type Outcome = Result<(), Box<dyn Error>>;
-
-/// The first cause.
-fn cause(report: &Report) -> Result<&str, Box<dyn Error>> {
-    Ok(&root(report)?.diagnoses.first().ok_or("no cause")?.cause)
-}
-
-/// The knobs that the first cause turns.
-fn turned(report: &Report) -> Result<Vec<&str>, Box<dyn Error>> {
-    let patches: &[Patch] = &root(report)?.diagnoses.first().ok_or("no cause")?.patches;
-    Ok(patches.iter().map(|patch| &*patch.knob).collect())
-}
 
 /// What PyTorch says of a GPU of 79.10 GiB; `unused` GiB are reserved and unallocated.
 fn oom(requested: &str, unused: &str) -> String {

@@ -2,14 +2,10 @@
 
 use std::error::Error;
 use std::fmt::Write as _;
-use std::io::Cursor;
-use std::sync::{Arc, LazyLock};
 
-use oomdoc::Options;
-use oomdoc::internal::analyze_inputs;
-use oomdoc::internal::knowledge::Knowledge;
-use oomdoc::internal::source::Input;
 use oomdoc::model::Report;
+
+use crate::support::analyzed::{cited, options};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
@@ -43,26 +39,9 @@ fn said(report: &Report) -> String {
     format!("{:?} {:?} {:?} {figures:?} {cause:?} {:?}", root.kind, root.victim, phase.name, report.incidents.len())
 }
 
-/// Default options, with the rules read once for hundreds of logs.
-fn options() -> Options {
-    static KNOWLEDGE: LazyLock<Option<Arc<Knowledge>>> = LazyLock::new(|| Knowledge::shipped().ok().map(Arc::new));
-    KNOWLEDGE.clone().map_or_else(Options::default, |knowledge| Options::default().knowledge(knowledge))
-}
-
-fn analyzed(log: &str, options: &Options) -> Outcome<Report> {
-    let input = Input::new("job.log", Cursor::new(log.to_owned().into_bytes()))?;
-    let report = analyze_inputs(vec![input], Vec::new(), options)?;
-    let lines: Vec<&str> = log.lines().collect();
-    for cite in report.incidents.iter().flat_map(|incident| &incident.evidence) {
-        let line = lines.get(cite.location.line.0 as usize - 1).ok_or("a line that is not there")?;
-        assert!(line.contains(cite.text.trim()), "{line}: {}", cite.text);
-    }
-    Ok(report)
-}
-
 #[test]
 fn an_incident_across_any_border_is_the_same_incident() -> Outcome {
-    let alone = said(&analyzed(INCIDENT, &options())?);
+    let alone = said(&cited(INCIDENT, &options())?);
     assert!(alone.contains("GpuOom") && alone.contains("Backward"), "{alone}");
     let before = filler(0..80);
     let after = filler(80..130);
@@ -72,14 +51,14 @@ fn an_incident_across_any_border_is_the_same_incident() -> Outcome {
         let pad = 2 * BLOCK - at - before.len() % (2 * BLOCK);
         let log = format!("{before}{}\n{INCIDENT}{after}", "-".repeat(pad.saturating_sub(1)));
         let options = options().block(BLOCK).threads(1 + at % 2);
-        assert_eq!(said(&analyzed(&log, &options)?), alone, "byte {at} of the incident begins a block");
+        assert_eq!(said(&cited(&log, &options)?), alone, "byte {at} of the incident begins a block");
     }
     Ok(())
 }
 
 #[test]
 fn an_incident_at_either_end_and_between_others_lines_is_the_same_incident() -> Outcome {
-    let alone = said(&analyzed(INCIDENT, &options())?);
+    let alone = said(&cited(INCIDENT, &options())?);
     let (before, after) = (filler(0..400), filler(400..800));
     let mixed = INCIDENT.lines().fold(String::new(), |mut text, line| {
         let _ = writeln!(text, "{line}\n[rank1]: step 400 | grad norm 0.81 | 3201 tokens/s");
@@ -94,7 +73,7 @@ fn an_incident_at_either_end_and_between_others_lines_is_the_same_incident() -> 
     ] {
         for block in [BLOCK, 3 * BLOCK, 1 << 20] {
             let options = options().block(block);
-            assert_eq!(said(&analyzed(&log, &options)?), alone, "{place}, blocks of {block}");
+            assert_eq!(said(&cited(&log, &options)?), alone, "{place}, blocks of {block}");
         }
     }
     Ok(())

@@ -2,14 +2,10 @@
 //! only sounds like a shortage of memory must not become an incident.
 
 use std::error::Error;
-use std::io::Cursor;
-use std::sync::Arc;
 
-use oomdoc::Options;
-use oomdoc::internal::analyze_inputs;
-use oomdoc::internal::knowledge::Knowledge;
-use oomdoc::internal::source::Input;
-use oomdoc::model::{Kind, Report};
+use oomdoc::model::Kind;
+
+use crate::support::analyzed::{cited, options};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
@@ -83,29 +79,14 @@ fn wrapped(line: &str, width: usize) -> String {
     wrapped
 }
 
-fn analyzed(log: &str, options: &Options) -> Outcome<Report> {
-    let input = Input::new("job.log", Cursor::new(log.to_owned().into_bytes()))?;
-    let report = analyze_inputs(vec![input], Vec::new(), options)?;
-    let lines: Vec<&str> = log.lines().collect();
-    for cite in report.incidents.iter().flat_map(|incident| &incident.evidence) {
-        let line = lines.get(cite.location.line.0 as usize - 1).ok_or("a line that is not there")?;
-        assert!(line.contains(cite.text.trim()), "{line}: {}", cite.text);
-    }
-    Ok(report)
-}
-
-fn options() -> Outcome<Options> {
-    Ok(Options::default().knowledge(Arc::new(Knowledge::shipped()?)))
-}
-
 #[test]
 fn the_kind_survives_damage() -> Outcome {
-    let options = options()?;
+    let options = options();
     let (mut lost, mut all) = (Vec::new(), 0);
     for (kind, line) in PROVEN {
         for (name, damage) in DAMAGES {
             let log = format!("preparing the run\n{}\nleaving\n", damage(line));
-            let verdict = analyzed(&log, &options)?.verdict;
+            let verdict = cited(&log, &options)?.verdict;
             all += 1;
             if verdict != *kind {
                 lost.push(format!("{name}: {verdict} of {line}"));
@@ -119,7 +100,7 @@ fn the_kind_survives_damage() -> Outcome {
 /// Messages with figures, and what a copy from a web page makes of their blanks and signs.
 #[test]
 fn figures_survive_the_way_through_a_web_page() -> Outcome {
-    let options = options()?;
+    let options = options();
     let messages = [
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.25 GiB. GPU 3 has a total capacity of 39.39 GiB of which 1.12 GiB is free. Of the allocated memory 36.50 GiB is allocated by PyTorch, and 512.25 MiB is reserved by PyTorch but unallocated. If >> it is large",
         "[ 5193.506735] memory: usage 524288kB, limit 524288kB, failcnt 0\n[ 5193.508964] Memory cgroup out of memory: Killed process 4711 (python) total-vm:499782kB, anon-rss:129183kB, file-rss:6866kB, shmem-rss:0kB",
@@ -135,7 +116,7 @@ fn figures_survive_the_way_through_a_web_page() -> Outcome {
     ];
     for message in messages {
         let figures = |log: &str| -> Outcome<Vec<String>> {
-            let report = analyzed(log, &options)?;
+            let report = cited(log, &options)?;
             let lines: Vec<&str> = log.lines().collect();
             let figures = report.incidents.first().ok_or_else(|| format!("no incident: {log}"))?.figures.iter();
             figures.clone().for_each(|figure| {
@@ -156,10 +137,10 @@ fn figures_survive_the_way_through_a_web_page() -> Outcome {
 /// Conditions ask for a message's words; of a wrapped one they saw the first line only, and said something else.
 #[test]
 fn a_wrapped_message_means_what_it_means_in_one_line() -> Outcome {
-    let options = options()?;
+    let options = options();
     let message = "ValueError: Free memory on device (5.25/23.65 GiB) on startup is less than desired GPU memory utilization (0.9, 21.28 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.";
     let cause = |log: &str| -> Outcome<String> {
-        let report = analyzed(log, &options)?;
+        let report = cited(log, &options)?;
         Ok(report.incidents.first().and_then(|root| root.diagnoses.first()).ok_or("no cause")?.cause.to_string())
     };
     let whole = cause(message)?;
@@ -173,13 +154,13 @@ fn a_wrapped_message_means_what_it_means_in_one_line() -> Outcome {
 
 #[test]
 fn a_message_that_is_cut_in_mid_word_is_still_one() -> Outcome {
-    let options = options()?;
+    let options = options();
     for line in [
         "0: torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to all",
         "RuntimeError: CUDA out of memo",
         "tessera.ArenaError: GPU out of mem",
     ] {
-        assert_eq!(analyzed(&format!("preparing\n{line}"), &options)?.verdict, Kind::GpuOom, "{line}");
+        assert_eq!(cited(&format!("preparing\n{line}"), &options)?.verdict, Kind::GpuOom, "{line}");
     }
     Ok(())
 }
@@ -230,14 +211,14 @@ const NEAR_MISSES: &[&str] = &[
 
 #[test]
 fn near_misses_stay_none() -> Outcome {
-    let options = options()?;
+    let options = options();
     let mut wrong = Vec::new();
     for line in NEAR_MISSES {
         for log in [
             format!("{line}\n"),
             format!("step 1 loss 2.5\n{line}\nstep 2 loss 2.4\nstep 3 loss 2.3\nstep 4 loss 2.2\n"),
         ] {
-            let verdict = analyzed(&log, &options)?.verdict;
+            let verdict = cited(&log, &options)?.verdict;
             if verdict != Kind::None {
                 wrong.push(format!("{verdict}: {line}"));
             }
@@ -251,6 +232,6 @@ fn near_misses_stay_none() -> Outcome {
 fn what_was_tried_again_is_no_incident() -> Outcome {
     let steps: String = (0..20).map(|step| format!("step {step} loss 1.{step}\n")).collect();
     let log = format!("probing batch 64\nProbeError: GPU out of memory\nprobing batch 32\n{steps}");
-    assert_eq!(analyzed(&log, &options()?)?.verdict, Kind::None);
+    assert_eq!(cited(&log, &options())?.verdict, Kind::None);
     Ok(())
 }

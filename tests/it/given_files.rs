@@ -2,9 +2,7 @@
 
 use std::error::Error;
 
-use oomdoc::model::{Patch, Report};
-
-use crate::support::analyzed::{report, root};
+use crate::support::analyzed::{patches, report, root};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -22,10 +20,6 @@ fn loading(call: &str) -> String {
     format!(
         "Traceback (most recent call last):\n  File \"/w/run.py\", line 5, in <module>\n    {call}\n  File \"/v/site-packages/diffusers/pipelines/pipeline_utils.py\", line 482, in to\n    module.to(device, dtype)\n  File \"/v/site-packages/torch/nn/modules/module.py\", line 1340, in to\n    return self._apply(convert)\n{OOM}"
     )
-}
-
-fn patches(report: &Report) -> Result<&[Patch], Box<dyn Error>> {
-    Ok(&root(report)?.diagnoses.first().ok_or("no cause")?.patches)
 }
 
 /// The added lines of all edits that are proposed.

@@ -2,19 +2,11 @@
 
 use std::error::Error;
 
-use oomdoc::model::Report;
-
-use crate::support::analyzed::{report, root};
+use crate::support::analyzed::{cause, report, root, turned};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 const OOM: &str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB. GPU 0 has a total capacity of 44.42 GiB of which 301.31 MiB is free. Including non-PyTorch memory, this process has 44.12 GiB memory in use. Of the allocated memory 43.50 GiB is allocated by PyTorch, and 120.44 MiB is reserved by PyTorch but unallocated.\n";
-
-/// The first cause, and the first changes.
-fn first(report: &Report) -> Outcome<(&str, Vec<&str>)> {
-    let cause = root(report)?.diagnoses.first().ok_or("no cause")?;
-    Ok((&cause.cause, cause.patches.iter().map(|patch| &*patch.knob).collect()))
-}
 
 /// A stack that ends at `code` in `function` of `train.py`.
 fn stack(function: &str, code: &str, below: &str) -> String {
@@ -32,10 +24,10 @@ fn an_evaluation_that_keeps_its_graphs_is_told_to_keep_none() -> Outcome {
     let validate = "def validate(loader):\n    enc.eval()\n    for b in loader:\n        h = enc(**b)\n";
     let script = format!("{MODEL}{validate}def train():\n    validate(1)\ntrain()\n");
     let kept = report(&[("job.log", &log), ("train.py", &script)])?;
-    assert_eq!(first(&kept)?.1.first(), Some(&"torch.no_grad()"));
+    assert_eq!(turned(&kept)?.first(), Some(&"torch.no_grad()"));
     let script = script.replace("def validate", "@torch.no_grad()\ndef validate");
     let free = report(&[("job.log", &log), ("train.py", &script)])?;
-    assert!(!first(&free)?.1.contains(&"torch.no_grad()"), "{:?}", first(&free)?);
+    assert!(!turned(&free)?.contains(&"torch.no_grad()"), "{:?}", turned(&free)?);
     Ok(())
 }
 
@@ -48,7 +40,7 @@ fn memory_that_grows_evenly_is_kept_by_the_script() -> Outcome {
     let log = steps + &stack("train", "out = model(x)", "timm/layers/mlp.py\", line 44, in forward");
     let loop_of = |kept: &str| format!("def train():\n    for x in loader:\n        loss = model(x)\n        {kept}\n");
     let grows = report(&[("job.log", &log), ("train.py", &loop_of("running += loss"))])?;
-    let (cause, knobs) = first(&grows)?;
+    let (cause, knobs) = (cause(&grows)?, turned(&grows)?);
     assert_eq!((cause, knobs.first()), ("gpu_memory_growth", Some(&"tensor.detach()")));
     assert!(root(&grows)?.diagnoses[0].evidence.iter().any(|cite| cite.text == "running += loss"));
     // A number is no tensor.
@@ -64,12 +56,12 @@ fn one_process_that_python_starts_has_nothing_to_shard_over() -> Outcome {
         .replace("return self.act(input)", "state[\"exp_avg_sq\"] = torch.zeros_like(");
     let script = format!("{MODEL}opt = torch.optim.AdamW(enc.parameters())\ndef train():\n    opt.step()\ntrain()\n");
     let alone = report(&[("job.log", &log), ("train.py", &script), ("launch.sh", "python train.py\n")])?;
-    let (cause, knobs) = first(&alone)?;
+    let (cause, knobs) = (cause(&alone)?, turned(&alone)?);
     assert_eq!((cause, knobs.first()), ("optimizer_states_on_gpu", Some(&"bitsandbytes.optim.AdamW8bit")));
     assert!(!knobs.contains(&"DeepSpeed ZeRO-3 or FSDP"), "{knobs:?}");
     let many =
         report(&[("job.log", &log), ("train.py", &script), ("launch.sh", "torchrun --nproc_per_node 8 train.py\n")])?;
-    assert!(first(&many)?.1.iter().any(|knob| knob.contains("FSDP") || knob.contains("zero")), "{:?}", first(&many)?);
+    assert!(turned(&many)?.iter().any(|knob| knob.contains("FSDP") || knob.contains("zero")), "{:?}", turned(&many)?);
     Ok(())
 }
 
@@ -83,7 +75,7 @@ fn weights_that_are_loaded_in_32_bits_are_loaded_in_16() -> Outcome {
     let script = "from transformers import AutoModelForCausalLM\nmodel = AutoModelForCausalLM.from_pretrained(\"org/m-7b\")\nmodel.to(\"cuda\")\n";
     let loaded = report(&[("job.log", &log), ("train.py", script), ("launch.sh", "python train.py\n")])?;
     assert_eq!(loaded.job.framework.as_deref(), Some("transformers"));
-    let (cause, knobs) = first(&loaded)?;
+    let (cause, knobs) = (cause(&loaded)?, turned(&loaded)?);
     assert_eq!(cause, "weights_do_not_fit");
     assert!(knobs[0].starts_with("from_pretrained.") && knobs[0].contains("dtype"), "{knobs:?}");
     Ok(())
@@ -97,11 +89,11 @@ fn a_step_far_above_the_peak_of_all_before_had_an_unusual_sample() -> Outcome {
     let failed = stack("train", "loss = model(**b)", "transformers/models/t5/modeling_t5.py\", line 548, in forward");
     let steps = "step 2100 src (8, 702) loss 0.911 peak 21.2GB\nstep 2150 src (8, 655) loss 0.874 peak 21.2GB\n";
     let outlier = report(&[("job.log", &large(format!("{steps}{failed}")))])?;
-    assert_eq!(first(&outlier)?.0, "long_sequence_outlier");
+    assert_eq!(cause(&outlier)?, "long_sequence_outlier");
     // What earlier steps had needed as well is no exception.
     let steps = steps.replace("21.2GB", "41.0GB");
     let usual = report(&[("job.log", &large(format!("{steps}{failed}")))])?;
-    assert_eq!(first(&usual)?.0, "activations_too_large");
+    assert_eq!(cause(&usual)?, "activations_too_large");
     Ok(())
 }
 
@@ -113,9 +105,9 @@ fn a_program_that_holds_all_of_its_data_is_told_to_hold_less() -> Outcome {
         )
     };
     let whole = report(&[("job.log", &stack("data = np.array(features)"))])?;
-    assert_eq!(first(&whole)?.1.first(), Some(&"less of the data at once"));
+    assert_eq!(turned(&whole)?.first(), Some(&"less of the data at once"));
     let many =
         stack("rows = pool.map(read_row, names)").replace("MemoryError", "OSError: [Errno 12] Cannot allocate memory");
-    assert_ne!(first(&report(&[("job.log", &many)])?)?.1.first(), Some(&"less of the data at once"));
+    assert_ne!(turned(&report(&[("job.log", &many)])?)?.first(), Some(&"less of the data at once"));
     Ok(())
 }

@@ -2,20 +2,11 @@
 
 use std::error::Error;
 
-use oomdoc::model::{Kind, OtherFailureName, Patch, Phase, Report};
+use oomdoc::model::{Kind, OtherFailureName, Phase};
 
-use crate::support::analyzed::{report, root};
+use crate::support::analyzed::{patches, report, root, turned};
 
 type Outcome = Result<(), Box<dyn Error>>;
-
-/// The changes of the first cause.
-fn patches(report: &Report) -> Result<&[Patch], Box<dyn Error>> {
-    Ok(&root(report)?.diagnoses.first().ok_or("no cause")?.patches)
-}
-
-fn knobs(report: &Report) -> Result<Vec<&str>, Box<dyn Error>> {
-    Ok(patches(report)?.iter().map(|patch| &*patch.knob).collect())
-}
 
 const OOM: &str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.25 GiB. GPU 0 has a total capacity of 79.15 GiB of which 701.00 MiB is free. Including non-PyTorch memory, this process has 78.46 GiB memory in use. Of the allocated memory 77.10 GiB is allocated by PyTorch, and 512.00 MiB is reserved by PyTorch but unallocated.\n";
 
@@ -32,12 +23,12 @@ fn a_loop_of_ones_own_has_no_options_of_the_trainer() -> Outcome {
     let own = report(&[("job.log", &stack("loss = model(batch).loss")), ("run.py", script)])?;
     let first = &patches(&own)?[0];
     assert!(first.diff.as_deref().is_some_and(|diff| diff.contains("+    micro_bs: int = 8")), "{first:?}");
-    assert!(knobs(&own)?.contains(&"model.gradient_checkpointing_enable()"), "{:?}", knobs(&own)?);
-    assert!(knobs(&own)?.iter().all(|knob| !knob.starts_with("--per_device") && !knob.starts_with("--gradient_ch")));
+    assert!(turned(&own)?.contains(&"model.gradient_checkpointing_enable()"), "{:?}", turned(&own)?);
+    assert!(turned(&own)?.iter().all(|knob| !knob.starts_with("--per_device") && !knob.starts_with("--gradient_ch")));
     // What the trainer runs has its options.
     let trainer = "trainer.train()\n  File \"/v/site-packages/transformers/trainer.py\", line 2245, in train\n    return inner_training_loop(";
     let trained = report(&[("job.log", &stack(trainer))])?;
-    assert_eq!(knobs(&trained)?[0], "--per_device_train_batch_size");
+    assert_eq!(turned(&trained)?[0], "--per_device_train_batch_size");
     Ok(())
 }
 
@@ -61,9 +52,9 @@ fn the_pass_of_a_request_is_no_training_step() -> Outcome {
     let end = report(&[("job.log", &log)])?;
     assert_eq!(root(&end)?.phase.name, Phase::Inference);
     assert!(
-        knobs(&end)?.iter().all(|knob| !knob.contains("_train_") && !knob.contains("checkpoint")),
+        turned(&end)?.iter().all(|knob| !knob.contains("_train_") && !knob.contains("checkpoint")),
         "{:?}",
-        knobs(&end)?
+        turned(&end)?
     );
     Ok(())
 }
@@ -77,7 +68,7 @@ fn a_server_that_runs_a_layer_serves() -> Outcome {
         "python -m sglang.launch_server --model-path org/m --mem-fraction-static 0.92 --chunked-prefill-size 16384\n";
     let end = report(&[("job.log", &log), ("run.sh", script)])?;
     assert_eq!(root(&end)?.phase.name, Phase::Inference);
-    assert_eq!(knobs(&end)?[0], "--chunked-prefill-size");
+    assert_eq!(turned(&end)?[0], "--chunked-prefill-size");
     Ok(())
 }
 
@@ -116,7 +107,7 @@ fn a_script_that_parses_its_options_takes_no_others() -> Outcome {
     // What keeps the global batch has the script's own name, too.
     assert!(first.diff.as_deref().is_some_and(|diff| diff.contains("--bs 2 --ctx 4096 --accum 4")), "{first:?}");
     let known = ["--bs", "--ctx", "--accum"];
-    assert!(knobs(&end)?.iter().all(|knob| !knob.starts_with("--") || known.contains(knob)), "{:?}", knobs(&end)?);
+    assert!(turned(&end)?.iter().all(|knob| !knob.starts_with("--") || known.contains(knob)), "{:?}", turned(&end)?);
     Ok(())
 }
 

@@ -2,9 +2,9 @@
 
 use std::error::Error;
 
-use oomdoc::model::{OtherFailureName, Report};
+use oomdoc::model::OtherFailureName;
 
-use crate::support::analyzed::{report, root};
+use crate::support::analyzed::{cause, report, root, turned};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
@@ -25,12 +25,6 @@ fn stack(calls: &[(&str, &str, &str)]) -> String {
     })
 }
 
-/// The first cause, and what is proposed for it.
-fn first(report: &Report) -> Outcome<(&str, Vec<&str>)> {
-    let cause = root(report)?.diagnoses.first().ok_or("no cause")?;
-    Ok((&cause.cause, cause.patches.iter().map(|patch| &*patch.knob).collect()))
-}
-
 const RECIPE: &str = "model:\n  _component_: torchtune.models.llama3_1.llama3_1_8b\nbatch_size: 2\noptimizer:\n  _component_: bitsandbytes.optim.PagedAdamW8bit\noptimizer_in_bwd: False\ngradient_accumulation_steps: 4\nenable_activation_checkpointing: True\ndtype: bf16\n";
 
 #[test]
@@ -42,13 +36,13 @@ fn gradients_that_no_batch_makes_room_for_are_not_kept() -> Outcome {
     let launch = "tune run full_finetune_single_device --config config.yaml\n";
     let files = [("job.log", &*log), ("config.yaml", RECIPE), ("launch.sh", launch)];
     let end = report(&files)?;
-    let (cause, knobs) = first(&end)?;
-    assert_eq!((cause, knobs.first()), ("gradients_too_large", Some(&"optimizer_in_bwd")));
+    let knobs = turned(&end)?;
+    assert_eq!((cause(&end)?, knobs.first()), ("gradients_too_large", Some(&"optimizer_in_bwd")));
     let diff = root(&end)?.diagnoses[0].patches[0].diff.as_deref().unwrap_or_default();
     assert!(diff.contains("+gradient_accumulation_steps: 1"), "{diff}");
     // A larger GPU has room for both: there the batch decides.
     let roomy = log.replace("23.64", "39.39").replace("23.59", "39.34").replace("22.94", "38.69");
-    assert_eq!(first(&report(&[("job.log", &roomy), files[1], files[2]])?)?.0, "activations_too_large");
+    assert_eq!(cause(&report(&[("job.log", &roomy), files[1], files[2]])?)?, "activations_too_large");
     Ok(())
 }
 
@@ -63,7 +57,7 @@ fn a_long_sequence_is_split_before_it_is_cut() -> Outcome {
         ("megatron/core/tensor_parallel/cross_entropy.py", "calculate_logits_max", "logits = logits.float()"),
     ]) + &refused("7.83 GiB", 79.11);
     let config = "trainer:\n  devices: 8\n  num_nodes: 4\n  precision: bf16\nmodel:\n  micro_batch_size: 1\n  global_batch_size: 32\n  encoder_seq_length: 131072\n  tensor_model_parallel_size: 8\n  context_parallel_size: 1\n  sequence_parallel: true\n  activations_checkpoint_granularity: full\n  num_layers: 32\n  hidden_size: 4096\n  num_attention_heads: 32\n";
-    assert_eq!(first(&report(&[("job.log", &log), ("config.yaml", config)])?)?.1[0], "model.context_parallel_size");
+    assert_eq!(turned(&report(&[("job.log", &log), ("config.yaml", config)])?)?[0], "model.context_parallel_size");
     Ok(())
 }
 
@@ -79,9 +73,9 @@ fn what_recomputation_makes_room_for_keeps_its_batch() -> Outcome {
         )
     };
     let off = report(&[("job.log", &log), ("train.py", &script("False"))])?;
-    assert_eq!(first(&off)?.1[0], "gradient_checkpointing");
+    assert_eq!(turned(&off)?[0], "gradient_checkpointing");
     let on = report(&[("job.log", &log), ("train.py", &script("True"))])?;
-    assert_eq!(first(&on)?.1[0], "per_device_train_batch_size");
+    assert_eq!(turned(&on)?[0], "per_device_train_batch_size");
     Ok(())
 }
 
@@ -96,9 +90,9 @@ fn ranks_that_load_to_the_gpu_that_the_call_names_are_given_their_own() -> Outco
         stack(&calls).lines().map(|line| format!("[rank3]: {line}\n")).collect::<String>() + oom
     };
     let named = report(&[("job.log", &load(", device_map=\"cuda:0\""))])?;
-    assert_eq!(first(&named)?.1[0], "device_map by rank");
+    assert_eq!(turned(&named)?[0], "device_map by rank");
     let unnamed = report(&[("job.log", &load(""))])?;
-    assert_eq!(first(&unnamed)?.1[0], "torch.cuda.set_device()");
+    assert_eq!(turned(&unnamed)?[0], "torch.cuda.set_device()");
     Ok(())
 }
 
@@ -124,7 +118,7 @@ fn images_that_a_validation_makes_have_a_size_of_their_own() -> Outcome {
     ]) + &refused("2.00 GiB", 15.7);
     let launch = "accelerate launch train_text_to_image_lora_sdxl.py --resolution=1024 --train_batch_size=1 --gradient_checkpointing --validation_prompt=ninja\n";
     let end = report(&[("job.log", &log), ("launch.sh", launch)])?;
-    let knobs = first(&end)?.1;
+    let knobs = turned(&end)?;
     assert_eq!(knobs[0], "AutoencoderKL.enable_tiling()");
     assert!(!knobs.contains(&"--resolution"), "{knobs:?}");
     Ok(())

@@ -124,11 +124,6 @@ impl<'t> Definitions<'t> {
         }
     }
 
-    /// Whether `name` is given a value exactly once.
-    pub fn has_one_value(&self, name: &str) -> bool {
-        self.only(name).is_some()
-    }
-
     /// What the only assignment gives the name.
     pub fn only(&self, name: &str) -> Option<Syntax<'t>> {
         match self.names.get(name)?.as_slice() {

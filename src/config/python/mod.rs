@@ -390,7 +390,7 @@ impl<'t> CodeReader<'t> {
                     let is_amount = matches!(node.shape, Shape::Scalar(Value::Number(_) | Value::Bool(_)));
                     if is_section || is_outermost && is_configuration {
                         self.flatten(name, &node, EntryKind::Setting, false);
-                    } else if is_amount && self.definitions.has_one_value(name) {
+                    } else if is_amount && self.definitions.only(name).is_some() {
                         self.flatten(name, &node, EntryKind::Variable, false);
                     }
                 }

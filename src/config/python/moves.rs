@@ -8,7 +8,7 @@ use tree_sitter::Node as Syntax;
 use super::super::edit::{Edit, indentation, line_end, newline};
 use super::literal::Definitions;
 use super::{Code, dotted};
-use crate::knowledge::{CodeWords, ends_in};
+use crate::knowledge::{CodeCall, CodeWords, ends_in};
 
 /// One such statement, or the end of one that also makes the value.
 #[derive(Debug, Clone)]
@@ -76,9 +76,9 @@ impl Move {
 pub(super) fn call(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
     let row = CodeWords::shipped().call(method)?;
     if !row.instead_of.is_empty() {
-        return instead(text, code, method);
+        return instead(text, code, row, method);
     }
-    let is_meant = |made: &&Made| row.made_by.iter().any(|word| made.maker.contains(word.as_str()));
+    let is_meant = |made: &&Made| row.is_made_by(&made.maker);
     let mut all = code.made.iter().filter(is_meant);
     let made = all.next().filter(|_| all.next().is_none())?;
     // Where it is called already, something decides whether it is.
@@ -93,11 +93,8 @@ pub(super) fn call(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
 }
 
 /// The edits that call `method` instead of what moves the only value that has it. `None` if there is no such value, or there are several.
-fn instead(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
-    let row = CodeWords::shipped().call(method)?;
-    let is_meant = |moved: &&Move| {
-        row.instead_of.contains(&moved.method) && row.made_by.iter().any(|word| moved.maker.contains(word.as_str()))
-    };
+fn instead(text: &str, code: &Code, row: &CodeCall, method: &str) -> Option<Vec<Edit>> {
+    let is_meant = |moved: &&Move| row.instead_of.contains(&moved.method) && row.is_made_by(&moved.maker);
     let mut moves = code.moves.iter().filter(is_meant);
     let moved = moves.next().filter(|_| moves.next().is_none())?;
     let call = format!("{}.{method}()", moved.name);

@@ -2,22 +2,61 @@
 
 use std::error::Error;
 use std::io::Cursor;
+use std::sync::{Arc, LazyLock};
 
 use oomdoc::Options;
 use oomdoc::internal::analyze_inputs;
+use oomdoc::internal::knowledge::Knowledge;
 use oomdoc::internal::source::Input;
-use oomdoc::model::{Incident, Report};
+use oomdoc::model::{Diagnosis, Incident, Patch, Report};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// The report on files with these names and contents.
-pub fn report(files: &[(&str, &str)]) -> Result<Report, Box<dyn Error>> {
+pub fn report(files: &[(&str, &str)]) -> Outcome<Report> {
     let inputs: Result<Vec<Input>, _> =
         files.iter().map(|(name, text)| Input::new(name, Cursor::new(text.as_bytes().to_vec()))).collect();
     Ok(analyze_inputs(inputs?, Vec::new(), &Options::default())?)
 }
 
+/// Default options, with the rules read once for hundreds of logs.
+pub fn options() -> Options {
+    static KNOWLEDGE: LazyLock<Option<Arc<Knowledge>>> = LazyLock::new(|| Knowledge::shipped().ok().map(Arc::new));
+    KNOWLEDGE.clone().map_or_else(Options::default, |knowledge| Options::default().knowledge(knowledge))
+}
+
+/// The report on `log`, whose evidence stands there.
+pub fn cited(log: &str, options: &Options) -> Outcome<Report> {
+    let input = Input::new("job.log", Cursor::new(log.to_owned().into_bytes()))?;
+    let report = analyze_inputs(vec![input], Vec::new(), options)?;
+    let lines: Vec<&str> = log.lines().collect();
+    for cite in report.incidents.iter().flat_map(|incident| &incident.evidence) {
+        let line = lines.get(cite.location.line.0 as usize - 1).ok_or("a line that is not there")?;
+        assert!(line.contains(cite.text.trim()), "{line}: {}", cite.text);
+    }
+    Ok(report)
+}
+
 /// The first incident.
-// Not every test asks for it.
-#[allow(dead_code)]
-pub fn root(report: &Report) -> Result<&Incident, Box<dyn Error>> {
+pub fn root(report: &Report) -> Outcome<&Incident> {
     Ok(report.incidents.first().ok_or("no incident")?)
+}
+
+fn first(report: &Report) -> Outcome<&Diagnosis> {
+    Ok(root(report)?.diagnoses.first().ok_or("no cause")?)
+}
+
+/// The first cause.
+pub fn cause(report: &Report) -> Outcome<&str> {
+    Ok(&first(report)?.cause)
+}
+
+/// The changes against it.
+pub fn patches(report: &Report) -> Outcome<&[Patch]> {
+    Ok(&first(report)?.patches)
+}
+
+/// The knobs that these turn.
+pub fn turned(report: &Report) -> Outcome<Vec<&str>> {
+    Ok(patches(report)?.iter().map(|patch| &*patch.knob).collect())
 }

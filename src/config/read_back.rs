@@ -1,0 +1,36 @@
+//! Tells whether a text that was edited reads as it should.
+
+use super::{Body, Document, Entry, Value, Wanted, is_collection, python};
+
+impl Document {
+    /// Whether `written` has what is wanted, where this had `old`.
+    pub(super) fn has_set(&self, written: &Document, old: Option<&Entry>, wanted: Wanted<'_>) -> bool {
+        let Wanted { key, value, kind, command } = wanted;
+        // A call in code reads as the option that it sets.
+        if let Some(method) = python::called(key).filter(|_| matches!(self.body, Body::Python(_)))
+            && written.entries.iter().any(|entry| entry.key.contains(&format!(".{method}:")))
+        {
+            return true;
+        }
+        if old.is_none() && self.has_new_parts(written, key, value) {
+            return true;
+        }
+        match written.choose(key, kind, command).and_then(|at| written.entries.get(at)) {
+            Some(entry) => self.reads_as(entry, value),
+            // A switch that is off is absent.
+            None => {
+                let was_switch = || old.is_some_and(|entry| self.is_switch(entry));
+                *value == Value::Bool(false) && (self.is_script() || was_switch())
+            }
+        }
+    }
+
+    /// Whether `written` has parts of the list or object `value`, which reads as what stands in it.
+    fn has_new_parts(&self, written: &Document, key: &str, value: &Value) -> bool {
+        let is_part = |entry: &Entry| entry.key.strip_prefix(key).is_some_and(|rest| rest.starts_with(['[', '.']));
+        matches!(value, Value::Text(words) if is_collection(words))
+            && matches!(self.body, Body::Json(_) | Body::Yaml(_))
+            && written.entries.iter().any(is_part)
+            && !self.entries.iter().any(is_part)
+    }
+}
