@@ -21,12 +21,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (index, file) in files.iter().enumerate() {
         let written = rules.join(file);
         let prepared = out.join(format!("rule{index}.json"));
-        let json = prepare(&fs::read_to_string(&written)?, file.starts_with("phases/"), &mut frames)
+        let (json, framework) = prepare(&fs::read_to_string(&written)?, file, &mut frames)
             .map_err(|error| format!("rules/{file}: {error}"))?;
         fs::write(&prepared, json)?;
         let begin = paths.len();
         paths.push_str(file);
-        writeln!(rows, "    (path({begin}, {}), include_str!({written:?}), include_str!({prepared:?})),", paths.len())?;
+        writeln!(
+            rows,
+            "    (path({begin}, {}), include_str!({written:?}), include_str!({prepared:?}), {framework:?}),",
+            paths.len()
+        )?;
     }
     fs::write(out.join("rule_paths.txt"), paths)?;
     fs::write(out.join("rules.rs"), format!("&[\n{rows}]\n"))?;
@@ -92,16 +96,20 @@ impl Frames {
     }
 }
 
-/// The form of a file that an analysis reads.
-fn prepare(content: &str, is_phases: bool, frames: &mut Frames) -> Result<String, Box<dyn Error>> {
+/// The form of a file that an analysis reads, and the framework whose knobs stand there.
+fn prepare(content: &str, file: &str, frames: &mut Frames) -> Result<(String, String), Box<dyn Error>> {
     let mut table: toml::Table = content.parse()?;
-    if is_phases && let Some(toml::Value::Array(rows)) = table.remove("frame") {
+    if file.starts_with("phases/")
+        && let Some(toml::Value::Array(rows)) = table.remove("frame")
+    {
         rows.iter().try_for_each(|row| frames.add(row))?;
     }
     for of_people in ["example", "near_miss"] {
         table.remove(of_people);
     }
-    Ok(serde_json::to_string(&table)?)
+    let framework = table.get("framework").and_then(toml::Value::as_str).filter(|_| file.starts_with("knobs/"));
+    let framework = framework.unwrap_or_default().to_owned();
+    Ok((serde_json::to_string(&table)?, framework))
 }
 
 fn collect(folder: &Path, files: &mut Vec<String>) -> io::Result<()> {

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::config::{Document, Entry, EntryKind, Format, shell_word};
 use crate::hexadecimal::hexadecimal;
-use crate::knowledge::{Endings, Inputs, Knob, is_among};
+use crate::knowledge::{Endings, Inputs, Knobs, is_among};
 use crate::launch::without_file;
 
 /// At most this many files, of at most this many bytes, are taken for configurations.
@@ -66,7 +66,7 @@ impl Launched {
 
     /// The job's identity across attempts with other settings: a digest of its folder and of everything in its command
     /// and files except the values of `knobs` and the names of files.
-    pub fn job(&self, knobs: &[Knob]) -> String {
+    pub fn job(&self, knobs: &Knobs) -> String {
         let mut said: BTreeSet<String> = BTreeSet::from([self.folder.display().to_string()]);
         for document in self.documents() {
             for command in document.commands() {
@@ -83,7 +83,7 @@ impl Launched {
     }
 
     /// The settings among `knobs`, by their keys.
-    pub fn settings(&self, knobs: &[Knob]) -> BTreeMap<String, String> {
+    pub fn settings(&self, knobs: &Knobs) -> BTreeMap<String, String> {
         let documents: Vec<Document> = self.documents().collect();
         let entries = documents.iter().flat_map(Document::entries);
         let set = entries.filter(|entry| entry.kind != EntryKind::Variable && is_knob(entry, knobs));
@@ -106,7 +106,7 @@ fn plain_key(key: &str) -> &str {
     without_file(key).trim_start_matches(['-', '+'])
 }
 
-fn is_knob(entry: &Entry, knobs: &[Knob]) -> bool {
+fn is_knob(entry: &Entry, knobs: &Knobs) -> bool {
     let key = plain_key(&entry.key);
     knobs.iter().any(|knob| knob.knows(key) || knob.ends_in(key))
 }

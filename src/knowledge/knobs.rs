@@ -8,10 +8,12 @@ use super::language::Words;
 use super::version::Version;
 use crate::model::Phase;
 
+mod by_framework;
 mod check;
 #[cfg(test)]
 mod tests;
 
+pub use by_framework::Knobs;
 pub(super) use check::check;
 
 /// One file of `rules/knobs/`: the knobs of a framework.

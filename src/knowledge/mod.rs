@@ -36,8 +36,9 @@ mod terms;
 mod version;
 
 use std::collections::HashSet;
-use std::fmt;
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::{fmt, thread};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -55,8 +56,8 @@ pub use frameworks::{Behaviour, CompanionHome, CompanionRow, EngineIs, Framework
 pub use glossary::{Glossary, Word};
 pub use inputs::{Endings, Inputs, NameWords, TextWords};
 pub use knobs::{
-    Constraint, DefaultValue, Direction, Knob, Note, Section, Spelling, Target, To, Turn, Type, is_end, is_named,
-    last_step, newest_version_with, plain_name,
+    Constraint, DefaultValue, Direction, Knob, Knobs, Note, Section, Spelling, Target, To, Turn, Type, is_end,
+    is_named, last_step, newest_version_with, plain_name,
 };
 pub use language::{Language, Words};
 pub use launchers::{Launcher, Launchers, Programs, Scheduler, Starts, is_among};
@@ -155,8 +156,8 @@ pub struct Knowledge {
     pub messages: Arc<[MessageFile]>,
     /// The causes for which memory runs out.
     pub causes: Part<Vec<CauseRule>>,
-    /// The knobs of all frameworks; of one lever the most useful first.
-    pub knobs: Part<Vec<Knob>>,
+    /// The knobs of all frameworks.
+    pub knobs: Knobs,
     /// The levers that knobs turn.
     pub levers: Part<Vec<Lever>>,
     /// Words with which programs advise to turn an option.
@@ -183,7 +184,7 @@ pub struct Knowledge {
 
 impl fmt::Debug for Knowledge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Knowledge({} causes, {} knobs)", self.causes.len(), self.knobs.len())
+        write!(f, "Knowledge({} causes, {} knobs)", self.causes.len(), self.knobs.iter().count())
     }
 }
 
@@ -196,28 +197,34 @@ impl Knowledge {
     /// The knowledge in the binary.
     pub fn shipped() -> Result<Knowledge, KnowledgeError> {
         let files = File::shipped();
-        let frameworks = read::frameworks(&files)?;
-        Ok(Knowledge {
-            phases: Arc::new(read::phases(&files)?),
-            signs: Arc::new(read::signs(&files)?),
+        thread::scope(|scope| {
+            // The signs of phases take as long as all else that is read at once.
+            let phases = scope.spawn(|| read::phases(&files));
+            let frameworks = read::frameworks(&files)?;
+            let signs = Arc::new(read::signs(&files)?);
             // A test holds that they pass the checks of messages.
-            messages: read::messages(&files)?.into_iter().map(|(_, messages)| messages).collect(),
-            causes: Part::later(|| read::causes(&File::shipped())),
-            // A test holds that they pass the checks of knobs.
-            knobs: Part::later(|| {
-                Ok(read::knobs(&File::shipped())?.into_iter().flat_map(|(_, knobs)| knobs).collect())
-            }),
-            levers: Part::later(|| read::levers(&File::shipped())),
-            advice: Part::later(|| read::advice(&File::shipped())),
-            facts: Part::later(|| read::facts(&File::shipped())),
-            dialects: Part::later(|| read::dialects(&File::shipped())),
-            frameworks: frameworks.framework,
-            wordings: frameworks.wording,
-            models: Part::later(|| read::models(&File::shipped())),
-            prices: Part::later(|| read::prices(&File::shipped())),
-            calibration: read::calibration(&files)?,
-            ranking: Part::later(|| read::ranking(&File::shipped())),
-            secrets: Part::later(|| read::secrets(&File::shipped())),
+            let messages = read::messages(&files)?.into_iter().map(|(_, messages)| messages).collect();
+            let calibration = read::calibration(&files)?;
+            let phases = Arc::new(phases.join().unwrap_or_else(|panic| resume_unwind(panic))?);
+            Ok(Knowledge {
+                phases,
+                signs,
+                messages,
+                causes: Part::later(|| read::causes(&File::shipped())),
+                // A test holds that they pass the checks of knobs.
+                knobs: Knobs::shipped(),
+                levers: Part::later(|| read::levers(&File::shipped())),
+                advice: Part::later(|| read::advice(&File::shipped())),
+                facts: Part::later(|| read::facts(&File::shipped())),
+                dialects: Part::later(|| read::dialects(&File::shipped())),
+                frameworks: frameworks.framework,
+                wordings: frameworks.wording,
+                models: Part::later(|| read::models(&File::shipped())),
+                prices: Part::later(|| read::prices(&File::shipped())),
+                calibration,
+                ranking: Part::later(|| read::ranking(&File::shipped())),
+                secrets: Part::later(|| read::secrets(&File::shipped())),
+            })
         })
     }
 
@@ -264,14 +271,14 @@ impl Knowledge {
             return Err(file.wrong(problem));
         }
         let messages = messages.into_iter().map(|(_, messages)| messages).collect();
-        let knobs: Vec<Knob> = by_file.into_iter().flat_map(|(_, knobs)| knobs).collect();
+        let knobs = Knobs::of_files(by_file.into_iter().map(|(_, knobs)| knobs));
         let frameworks = read::frameworks(files)?;
         Ok(Knowledge {
             phases: Arc::new(read::phases(files)?),
             signs: Arc::new(read::signs(files)?),
             messages,
             causes: read::causes(files)?.into(),
-            knobs: knobs.into(),
+            knobs,
             levers: levers.into(),
             advice: read::advice(files)?.into(),
             facts: facts.into(),
@@ -293,10 +300,9 @@ impl Knowledge {
         Ok(())
     }
 
-    /// Reads every part that was not read yet; an error here is one of the shipped base.
+    /// Reads every part that was not read yet, but for knobs; an error here is one of the shipped base.
     pub fn complete(&self) -> Result<(), KnowledgeError> {
         self.causes.read()?;
-        self.knobs.read()?;
         self.levers.read()?;
         self.advice.read()?;
         self.facts.read()?;
@@ -336,9 +342,8 @@ impl Knowledge {
         lever: &'k str,
         direction: Option<Direction>,
     ) -> impl Iterator<Item = (&'k Knob, &'k Turn)> {
-        let of = |framework: &'k str| self.knobs.iter().filter(move |knob| &*knob.framework == framework);
         let turned = move |knob: &'k Knob| Some((knob, knob.turns(lever, direction)?));
-        self.stack(framework).into_iter().flat_map(of).filter_map(turned)
+        self.stack(framework).into_iter().flat_map(|framework| self.knobs.of(framework)).filter_map(turned)
     }
 }
 
@@ -356,14 +361,15 @@ mod tests {
         let without_examples = |rule: &CauseRule| CauseRule { example: Vec::new(), ..rule.clone() };
         let causes: Vec<CauseRule> = written.causes.iter().map(without_examples).collect();
         assert_eq!(format!("{:?}", *prepared.causes), format!("{causes:?}"));
-        assert_eq!(format!("{:?}", *prepared.knobs), format!("{:?}", *written.knobs));
+        let knobs = |knowledge: &Knowledge| knowledge.knobs.iter().map(|knob| format!("{knob:?}")).collect::<Vec<_>>();
+        assert_eq!(knobs(&prepared), knobs(&written));
         assert_eq!(format!("{:?}", *prepared.levers), format!("{:?}", *written.levers));
         assert_eq!(format!("{:?}", *prepared.facts), format!("{:?}", *written.facts));
         assert_eq!(format!("{:?}", prepared.frameworks), format!("{:?}", written.frameworks));
         assert_eq!(format!("{:?}", *prepared.models), format!("{:?}", *written.models));
         assert_eq!(format!("{:?}", prepared.signs), format!("{:?}", written.signs));
         assert_eq!(prepared.calibration, written.calibration);
-        assert!(!prepared.knobs.is_empty() && !prepared.causes.is_empty());
+        assert!(prepared.knobs.iter().next().is_some() && !prepared.causes.is_empty());
         Ok(())
     }
 }

@@ -112,16 +112,17 @@ pub struct Mark {
 
 /// Words by which a line tells the phase.
 struct PhaseWords {
-    text: String,
+    text: Box<str>,
     /// Whether they must be the whole line.
     is_heading: bool,
-    mark: Mark,
+    /// The index of their mark.
+    mark: usize,
 }
 
 impl PhaseWords {
     /// Whether they count in `line`, which contains them.
     fn count_in(&self, line: &str) -> bool {
-        !self.is_heading || line.trim_matches(|c: char| !c.is_alphanumeric()) == self.text
+        !self.is_heading || line.trim_matches(|c: char| !c.is_alphanumeric()) == &*self.text
     }
 }
 
@@ -129,6 +130,8 @@ impl PhaseWords {
 pub struct Phases {
     frames: Frames,
     lines: Vec<PhaseWords>,
+    /// The marks of `lines`, of which many have the same.
+    marks: Vec<Mark>,
     bars: Bars,
     nested_bar: Option<Mark>,
     methods: Vec<(String, Mark)>,
@@ -148,7 +151,7 @@ impl Phases {
 
     /// The words that tell a phase.
     pub fn words(&self) -> impl Iterator<Item = &str> {
-        self.lines.iter().map(|words| words.text.as_str())
+        self.lines.iter().map(|words| &*words.text)
     }
 
     /// Whether the words at `index` of [`Phases::words`] count in `line`, which contains them.
@@ -158,7 +161,7 @@ impl Phases {
 
     /// The mark of the words at `index` of [`Phases::words`].
     pub fn mark(&self, index: usize) -> &Mark {
-        &self.lines[index].mark
+        &self.marks[self.lines[index].mark]
     }
 
     /// The mark of a line; of several words those that end last count, and of these the longest.
@@ -169,7 +172,7 @@ impl Phases {
         let end = |word: &str| may_stand(word).then(|| body.rfind(word)).flatten().map(|at| at + word.len());
         let known = self.lines.iter().filter_map(|words| Some((end(&words.text)?, words)));
         let found = known.filter(|(_, words)| words.count_in(body));
-        let found = found.map(|(end, words)| (end, words.text.len(), &words.mark));
+        let found = found.map(|(end, words)| (end, words.text.len(), &self.marks[words.mark]));
         found.max_by_key(|(end, length, _)| (*end, *length)).map(|(_, _, mark)| mark)
     }
 
@@ -204,13 +207,13 @@ impl Phases {
 }
 
 /// `text` in small letters, and with a capital first letter.
-fn cases(text: &str) -> impl Iterator<Item = String> {
+fn cases(text: &str) -> impl Iterator<Item = Box<str>> {
     let small = text.to_ascii_lowercase();
     let mut capital = small.clone();
     if let Some(first) = capital.find(|c: char| c.is_ascii_alphabetic()) {
         capital[first..=first].make_ascii_uppercase();
     }
-    [small, capital].into_iter()
+    [small.into(), capital.into()].into_iter()
 }
 
 fn longest(rows: &[(String, Mark)], fits: impl Fn(&str) -> bool) -> Option<&Mark> {
@@ -221,8 +224,10 @@ fn longest(rows: &[(String, Mark)], fits: impl Fn(&str) -> bool) -> Option<&Mark
 #[derive(Default)]
 pub(super) struct Builder {
     frames: Frames,
-    known_words: HashSet<String>,
+    /// The words of `lines`, unless a test has seen that none stands there twice.
+    known_words: Option<HashSet<Box<str>>>,
     lines: Vec<PhaseWords>,
+    marks: Vec<Mark>,
     /// Other spellings of `lines`.
     other_cases: Vec<PhaseWords>,
     bars: Vec<(String, Mark)>,
@@ -237,6 +242,11 @@ impl Builder {
         Builder { frames: Frames::prepared(), ..Builder::default() }
     }
 
+    /// A builder for files as written.
+    pub(super) fn of_written() -> Builder {
+        Builder { known_words: Some(HashSet::new()), ..Builder::default() }
+    }
+
     pub(super) fn add(&mut self, file: &str, rows: PhaseFile) -> Result<(), KnowledgeError> {
         let wrong = |problem: String| KnowledgeError::Wrong { file: file.to_owned(), problem };
         for row in rows.frame {
@@ -247,6 +257,9 @@ impl Builder {
             false => Err(wrong(format!("confidence {confidence} of {site} is not within 0–1"))),
         };
         for row in rows.line {
+            let mark = mark(row.phase, row.site.clone(), row.ends, row.confidence)?;
+            self.marks.push(Mark { encloses: row.encloses, ..mark });
+            let mark = self.marks.len() - 1;
             let said = row.text.into_iter().map(|text| (text, false));
             for (text, is_heading) in said.chain(row.heading.into_iter().map(|text| (text, true))) {
                 if text.is_empty() {
@@ -255,20 +268,14 @@ impl Builder {
                         row.site
                     )));
                 }
-                if !self.known_words.insert(text.clone()) {
+                if self.known_words.as_mut().is_some_and(|known| !known.insert(text.as_str().into())) {
                     return Err(wrong(format!("the line `{text}` has a row already")));
                 }
-                let mark = mark(row.phase, row.site.clone(), row.ends, row.confidence)?;
-                let mark = Mark { encloses: row.encloses, ..mark };
                 // One word in small letters stands in many a sentence, and a heading may be one, which a path has.
                 if rows.any_case && !is_heading && text.trim().contains(' ') {
-                    self.other_cases.extend(cases(&text).map(|text| PhaseWords {
-                        text,
-                        is_heading,
-                        mark: mark.clone(),
-                    }));
+                    self.other_cases.extend(cases(&text).map(|text| PhaseWords { text, is_heading, mark }));
                 }
-                self.lines.push(PhaseWords { text, is_heading, mark });
+                self.lines.push(PhaseWords { text: text.into(), is_heading, mark });
             }
         }
         for row in rows.bar {
@@ -299,11 +306,14 @@ impl Builder {
 
     pub(super) fn finish(mut self) -> Phases {
         // After the rows of all files, which may spell one of them themselves.
-        let known_words = &mut self.known_words;
-        self.lines.extend(self.other_cases.into_iter().filter(|words| known_words.insert(words.text.clone())));
+        let mut known: HashSet<&str> = self.lines.iter().map(|words| &*words.text).collect();
+        let is_new: Vec<bool> = self.other_cases.iter().map(|words| known.insert(&words.text)).collect();
+        self.lines
+            .extend(self.other_cases.into_iter().zip(is_new).filter_map(|(words, is_new)| is_new.then_some(words)));
         Phases {
             frames: self.frames,
             lines: self.lines,
+            marks: self.marks,
             bars: Bars::new(self.bars),
             nested_bar: self.nested_bar,
             methods: self.methods,

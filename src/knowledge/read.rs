@@ -43,7 +43,7 @@ pub(super) fn is_known(file: &File<'_>) -> bool {
 
 pub(super) fn phases(files: &[File<'_>]) -> Outcome<Phases> {
     let is_prepared = files.iter().any(File::is_prepared);
-    let mut phases = if is_prepared { Builder::with_prepared_frames() } else { Builder::default() };
+    let mut phases = if is_prepared { Builder::with_prepared_frames() } else { Builder::of_written() };
     for file in of("phases", files) {
         phases.add(file.path, file.read()?)?;
     }
@@ -84,12 +84,7 @@ pub(super) fn causes(files: &[File<'_>]) -> Outcome<Vec<CauseRule>> {
 pub(super) fn knobs<'f, 'a>(files: &'f [File<'a>]) -> Outcome<Vec<(&'f File<'a>, Vec<Knob>)>> {
     let mut knobs: Vec<(&File<'_>, Vec<Knob>)> = Vec::new();
     for file in of("knobs", files) {
-        let KnobFile { framework, constraint, knob, .. } = file.read()?;
-        let completed = |mut knob: Knob| {
-            knob.constraint.extend_from_slice(&constraint);
-            Knob { framework: framework.clone(), ..knob }
-        };
-        let of_file: Vec<Knob> = knob.into_iter().map(completed).collect();
+        let of_file = knobs_of_file(file)?;
         if file.origin == Origin::Own {
             let is_replaced =
                 |knob: &Knob| of_file.iter().any(|own| (&own.framework, &own.id) == (&knob.framework, &knob.id));
@@ -98,6 +93,15 @@ pub(super) fn knobs<'f, 'a>(files: &'f [File<'a>]) -> Outcome<Vec<(&'f File<'a>,
         knobs.push((file, of_file));
     }
     Ok(knobs)
+}
+
+pub(super) fn knobs_of_file(file: &File<'_>) -> Outcome<Vec<Knob>> {
+    let KnobFile { framework, constraint, knob, .. } = file.read()?;
+    let completed = |mut knob: Knob| {
+        knob.constraint.extend_from_slice(&constraint);
+        Knob { framework: framework.clone(), ..knob }
+    };
+    Ok(knob.into_iter().map(completed).collect())
 }
 
 pub(super) fn models(files: &[File<'_>]) -> Outcome<Models> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::leaf::Leaves;
 use super::part::{self, Failed, Part};
 use crate::config::{Command, Document, Entry, EntryKind, Format};
-use crate::knowledge::{Knob, Target, Type, is_end, is_named, last_step};
+use crate::knowledge::{Knob, Knobs, Target, Type, is_end, is_named, last_step};
 
 /// A knob as a configuration sets it.
 #[derive(Clone, Copy)]
@@ -202,7 +202,7 @@ impl SettingIndex {
     pub fn frameworks_with_keys<'k>(
         &self,
         documents: &[Document],
-        knobs: &'k [Knob],
+        knobs: &'k Knobs,
     ) -> HashMap<Arc<str>, Vec<&'k Knob>> {
         // Any program may keep `gradient_accumulation_steps` in JSON.
         let is_shared = |knob: &Knob| {

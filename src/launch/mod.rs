@@ -86,7 +86,7 @@ impl<'k> JobConfig<'k> {
         // Nor do keys that the framework of the logs has, too: `gradient_checkpointing` is a word of many.
         let said_names: LazyCell<HashSet<String>, _> = LazyCell::new(|| {
             let stack = knowledge.stack(said.map(|said| &*said.name));
-            let of_said = knowledge.knobs.iter().filter(|knob| stack.contains(&&*knob.framework));
+            let of_said = stack.iter().flat_map(|framework| knowledge.knobs.of(framework));
             of_said.flat_map(Knob::names).map(plain_name).collect()
         });
         let is_shared = |knob: &&Knob| knob.names().any(|name| said_names.contains(&plain_name(name)));
@@ -360,7 +360,7 @@ impl<'k> JobConfig<'k> {
     }
 
     pub(crate) fn knobs_of<'n>(&self, framework: &'n str) -> impl Iterator<Item = &'k Knob> + use<'k, 'n> {
-        self.knowledge.knobs.iter().filter(move |knob| *knob.framework == *framework)
+        self.knowledge.knobs.of(framework)
     }
 
     /// The setting of `knob`, from the user's own files if they have it, else from what the job printed.

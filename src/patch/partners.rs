@@ -15,8 +15,7 @@ impl<'a> Workbench<'a> {
         let from = self.launch.setting(knob).map(|setting| setting.entry.value.to_string());
         let from = from.as_deref();
         for with in &turn.with {
-            let is_it = |other: &&Knob| other.id == with.knob && other.framework == knob.framework;
-            let partner = self.knowledge.knobs.iter().find(is_it)?;
+            let partner = self.knowledge.knobs.of(&knob.framework).find(|other| other.id == with.knob)?;
             let setting = self.launch.setting(partner).map(|setting| setting.entry.value.to_string());
             let to = match (&with.to, setting.as_deref()) {
                 (Some(to), Some(set)) if turn::is_at(partner, set, to) || with.fits.iter().any(|fit| fit == set) => {
