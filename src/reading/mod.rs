@@ -284,7 +284,7 @@ impl Reader<'_> {
     fn log(&self, mut input: Input<'_>, part: &mut Part) {
         let Part { summary, .. } = part;
         let mut beginning = (input.role == Role::Log).then(|| Beginning::new(summary.path.clone()));
-        let mut extractor = Extractor::new(summary.path.clone(), self.grammars);
+        let mut extractor = Extractor::new(summary.path.clone(), self.grammars).on_threads(self.searching);
         let mut scanner = Scanner::new(self.grammars.anchors(), Extent::DEFAULT).on_threads(self.searching);
         let mut shortages = 0;
         let size = self.options.block * self.searching;

@@ -39,6 +39,8 @@ impl Extent {
 
 /// The buffer may grow to this multiple of what must be kept.
 const FULL: usize = 4;
+/// Most lines that are handed over at once.
+const MOST_AT_ONCE: usize = 4096;
 
 /// A physical line, or a piece of a very long one.
 #[derive(Debug, Clone, Copy)]
@@ -57,6 +59,10 @@ pub struct RawLine<'a> {
 pub trait LineSink {
     /// The next line, in order.
     fn line(&mut self, line: RawLine<'_>);
+    /// The next lines, in order.
+    fn lines(&mut self, lines: &[RawLine<'_>]) {
+        lines.iter().for_each(|line| self.line(*line));
+    }
     /// Lines were skipped: the next line does not follow the last one.
     fn gap(&mut self);
 }
@@ -255,21 +261,26 @@ impl<'a> Scanner<'a> {
     }
 
     fn hand_over(&mut self, to_the_end: bool, sink: &mut impl LineSink) {
+        let mut waiting = Vec::new();
         while self.next < self.until && self.next < self.end() {
             let rest = &self.buffer[self.at(self.next)..];
             let whole = &rest[..rest.len().min(self.extent.piece)];
             let (bytes, feed) = match memchr(b'\n', whole) {
                 Some(feed) => (&whole[..feed], 1),
                 None if whole.len() == self.extent.piece || to_the_end => (whole, 0),
-                None => return,
+                None => break,
             };
             if std::mem::take(&mut self.passed_over) {
                 sink.gap();
             }
+            if waiting.len() == MOST_AT_ONCE {
+                sink.lines(&waiting);
+                waiting.clear();
+            }
             let column = self.next - self.line_start;
             // An empty piece after a full one is only the line feed.
             if !(bytes.is_empty() && column > 0) {
-                sink.line(RawLine { bytes, number: self.number, column, is_open: feed == 0 });
+                waiting.push(RawLine { bytes, number: self.number, column, is_open: feed == 0 });
             }
             self.next += (bytes.len() + feed) as u64;
             if feed == 1 {
@@ -277,6 +288,7 @@ impl<'a> Scanner<'a> {
                 self.line_start = self.next;
             }
         }
+        sink.lines(&waiting);
     }
 
     /// Drops bytes that no later anchor can reach. It waits until they are several times the bytes kept, because those are moved each time.

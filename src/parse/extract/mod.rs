@@ -1,5 +1,6 @@
 //! Walks over the lines of one input, hands them to grammars, messages and the reader, and collects what these find.
 
+mod ahead;
 mod fold;
 mod open;
 mod origins;
@@ -71,6 +72,18 @@ impl Grammars {
     pub fn anchors(&self) -> &Anchors {
         &self.anchors
     }
+
+    /// What can be said of each line by itself.
+    fn prepared<'l>(&self, physical: &[RawLine<'l>]) -> Vec<(Line<'l>, Signs)> {
+        let mut lines = Vec::with_capacity(physical.len());
+        for physical in physical {
+            Line::read(*physical, |line| {
+                let signs = self.signs.read(line.body(), &self.phases);
+                lines.push((line, signs));
+            });
+        }
+        lines
+    }
 }
 
 /// Everything found in one input.
@@ -102,6 +115,8 @@ impl Findings {
 pub struct Extractor<'g> {
     path: Arc<str>,
     grammars: &'g Grammars,
+    /// Threads that prepare lines.
+    threads: usize,
     origins: Origins,
     open: OpenMessages,
     marks: HashMap<usize, PhaseMark>,
@@ -129,6 +144,7 @@ impl<'g> Extractor<'g> {
         Extractor {
             path,
             grammars,
+            threads: 1,
             origins: Origins::default(),
             open: OpenMessages::default(),
             marks: HashMap::new(),
@@ -146,6 +162,11 @@ impl<'g> Extractor<'g> {
             ended: None,
             previous: LineNumber::FIRST,
         }
+    }
+
+    /// Prepares lines on `threads` threads.
+    pub fn on_threads(self, threads: usize) -> Extractor<'g> {
+        Extractor { threads, ..self }
     }
 
     /// The number of shortages found so far.
@@ -178,11 +199,10 @@ impl<'g> Extractor<'g> {
         }
     }
 
-    fn read(&mut self, line: Line<'_>) {
+    fn read(&mut self, line: Line<'_>, mut signs: Signs) {
         let origin = self.origins.of(&line);
         self.note_time(&line);
         // The phase comes first because the line of a failure may itself begin with the sign of its phase: `3/4 [00:08<00:02]Killed`.
-        let mut signs = self.grammars.signs.read(line.body(), &self.grammars.phases);
         self.note_phase(origin, &line, &signs);
         let taken = self.offer(origin, &line);
         let stated = self.messages(origin, &line, &mut signs.rows, taken);
@@ -365,7 +385,19 @@ fn is_heard_in(line: &str) -> bool {
 
 impl LineSink for Extractor<'_> {
     fn line(&mut self, line: RawLine<'_>) {
-        Line::read(line, |line| self.read(line));
+        self.lines(&[line]);
+    }
+
+    fn lines(&mut self, lines: &[RawLine<'_>]) {
+        let grammars = self.grammars;
+        ahead::in_order(
+            lines,
+            self.threads,
+            |lines| grammars.prepared(lines),
+            |lines| {
+                lines.into_iter().for_each(|(line, signs)| self.read(line, signs));
+            },
+        );
     }
 
     fn gap(&mut self) {
@@ -375,6 +407,7 @@ impl LineSink for Extractor<'_> {
         self.reader.gap();
     }
 }
+
 /// The context of `line`: the state `now` of its input, the `memory` that was printed, and the last phase mark of its `own` origin.
 fn context(now: &LineContext, memory: Arc<[Figure]>, own: Option<&PhaseMark>, line: &Line<'_>) -> LineContext {
     LineContext { own: own.cloned(), memory, place: place(line), ..now.clone() }
