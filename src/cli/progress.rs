@@ -1,6 +1,7 @@
 use std::io::{self, IsTerminal as _};
 use std::process;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -21,7 +22,9 @@ const INTERRUPTED: i32 = 130;
 /// second Ctrl-C ends the process.
 pub(super) struct Progress {
     done: Option<Sender<()>>,
-    shown: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<()>>,
+    /// Whether a bar is on the terminal, or about to be.
+    is_shown: Arc<AtomicBool>,
 }
 
 impl Progress {
@@ -30,21 +33,26 @@ impl Progress {
         let (done, is_done) = channel();
         let (watch, paths) = (Arc::clone(watch), paths.to_vec());
         let total = move || total(&paths, elsewhere.as_deref());
-        Progress { done: Some(done), shown: Some(thread::spawn(move || follow(&watch, total, &is_done))) }
+        let is_shown = Arc::new(AtomicBool::new(false));
+        let shows = Arc::clone(&is_shown);
+        let thread = thread::spawn(move || follow(&watch, total, &is_done, &shows));
+        Progress { done: Some(done), thread: Some(thread), is_shown }
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
         drop(self.done.take());
-        if let Some(shown) = self.shown.take() {
+        // Most analyses end before there is a bar to take away, and waiting for a thread takes longer than some of them.
+        let thread = self.thread.take().filter(|_| self.is_shown.load(Ordering::SeqCst));
+        if let Some(thread) = thread {
             // A panic of this thread does not affect the report.
-            let _ = shown.join();
+            let _ = thread.join();
         }
     }
 }
 
-fn follow(watch: &Arc<Watch>, total: impl Fn() -> Option<u64>, is_done: &Receiver<()>) {
+fn follow(watch: &Arc<Watch>, total: impl Fn() -> Option<u64>, is_done: &Receiver<()>, shows: &AtomicBool) {
     // Until then Ctrl-C ends the process: there is nothing to report.
     if wait(is_done, TICK) {
         return;
@@ -57,6 +65,11 @@ fn follow(watch: &Arc<Watch>, total: impl Fn() -> Option<u64>, is_done: &Receive
         }
     });
     if wait(is_done, PATIENCE) || !io::stderr().is_terminal() {
+        return;
+    }
+    shows.store(true, Ordering::SeqCst);
+    // The analysis may have ended before that was said, and nobody waits then.
+    if wait(is_done, Duration::ZERO) {
         return;
     }
     let bar = bar(total());

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use memchr::memmem::Finder;
+use aho_corasick::{AhoCorasick, MatchKind};
 use memchr::{memchr_iter, memchr2_iter, memchr3};
 
 use super::super::shell;
@@ -48,7 +48,7 @@ pub(super) fn head(body: &str) -> Option<Head> {
         let part = whole(body.len() - command.len());
         return shell::starts_program(command).then_some(Head { notation: Notation::Command, part });
     }
-    if has_any(&MARKS, body.as_bytes()) { marked(body) } else { unmarked(body) }
+    if MARKS.iter().any(|mark| body.contains(mark)) { marked(body) } else { unmarked(body) }
 }
 
 /// Whether a configuration may begin in this raw line, with its colours, prefixes and wrappers. A cheap test that
@@ -60,28 +60,23 @@ pub(super) fn may_begin(raw: &[u8]) -> bool {
             b'(' => NAMES_END.iter().any(|end| raw[..at].ends_with(end.as_bytes())),
             _ => raw.get(at + 1).is_none_or(|next| matches!(next, b' ' | b'+')),
         })
-        || has_any(&MARKS, raw)
-        || has_any(&OTHERS, raw)
+        || FIRST_WORDS.as_ref().is_none_or(|words| words.is_match(raw))
 }
 
 /// How names of settings classes end: `TrainingArguments(`, `Namespace(`.
 const NAMES_END: &[&str] = &["Namespace", "Arguments", "Args", "Config"];
 
 /// Every line that only [`marked`] recognises contains one of these.
-static MARKS: LazyLock<Vec<Finder<'static>>> =
-    LazyLock::new(|| finders(&["cmd = ", "Running entrypoint for job ", "['", " engine (v", "non-default args: {"]));
+const MARKS: &[&str] = &["cmd = ", "Running entrypoint for job ", "['", " engine (v", "non-default args: {"];
 
 /// Every line that [`unmarked`] recognises without a bracket contains one of these: dots, or the title that torch
 /// prints.
-static OTHERS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| finders(&[" .", "launch configs:"]));
+const OTHERS: &[&str] = &[" .", "launch configs:"];
 
-fn finders(words: &'static [&'static str]) -> Vec<Finder<'static>> {
-    words.iter().map(Finder::new).collect()
-}
-
-fn has_any(words: &[Finder<'_>], line: &[u8]) -> bool {
-    words.iter().any(|word| word.find(line).is_some())
-}
+/// One search for all of them, because it is asked of every line.
+static FIRST_WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(MARKS.iter().chain(OTHERS)).ok()
+});
 
 /// A configuration that known words introduce, or else one that [`unmarked`] recognises.
 fn marked(body: &str) -> Option<Head> {
