@@ -1,6 +1,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::other_failure::is_own_fault;
 use super::root::CONTAINERS;
 use crate::model::{Event, Exit, Kind, LineContext, LineNumber, Location, OtherFailureName, What};
 
@@ -42,6 +43,8 @@ struct Input {
     scheduler: Option<LineNumber>,
     /// The first line that states another failure.
     failure: Option<LineNumber>,
+    /// The lines that state a fault that the program made itself, in order.
+    faults: Vec<LineNumber>,
     /// The number of signs of progress in it.
     progress: Option<u64>,
     /// The failures and ends, as event indices in the order of lines. Exceptions that report a shortage are none.
@@ -82,6 +85,9 @@ impl Index {
                     input.last_end = input.last_end.max(Some(line));
                     input.failure = earlier(input.failure, line);
                     input.others.push(number);
+                    if !failure.follows && is_own_fault(failure.name) {
+                        input.faults.push(line);
+                    }
                     if failure.name == OtherFailureName::NcclTimeout
                         && let Some(rank) = event.origin.rank
                     {
@@ -199,6 +205,14 @@ impl Index {
     /// Whether on an earlier line `rank` waited too long for its peers: it then ends itself.
     pub fn timed_out_before(&self, rank: u32, place: &Location) -> bool {
         self.at(place).and_then(|input| input.timeouts.get(&rank)).is_some_and(|line| *line < place.line)
+    }
+
+    /// The lines that state a fault that the program made itself, at most `lines` lines before `place`.
+    pub fn faults_before(&self, place: &Location, lines: u64) -> impl Iterator<Item = LineNumber> + '_ {
+        let faults = self.at(place).map_or(&[][..], |input| &input.faults);
+        let (from, to) = (place.line.0.saturating_sub(lines), place.line);
+        let first = faults.partition_point(|line| line.0 < from);
+        faults[first..].iter().copied().take_while(move |line| *line < to)
     }
 
     /// Whether an earlier line states another failure.

@@ -41,6 +41,25 @@ fn is_vague(name: OtherFailureName) -> bool {
     matches!(name, OtherFailureName::Unknown | OtherFailureName::PythonError | OtherFailureName::Abort)
 }
 
+/// Whether a program that fails so does it by itself, whatever becomes of other processes and of memory.
+pub(super) fn is_own_fault(name: OtherFailureName) -> bool {
+    use OtherFailureName as Name;
+    matches!(
+        name,
+        Name::GpuUnavailable
+            | Name::VersionMismatch
+            | Name::AccessDenied
+            | Name::QuotaExceeded
+            | Name::PortInUse
+            | Name::ImportError
+            | Name::ConfigError
+            | Name::TensorMismatch
+            | Name::NotANumber
+            | Name::DeviceAssert
+            | Name::DiskFull
+    )
+}
+
 /// How likely it is that another failure of the same log was the end.
 fn doubt(name: OtherFailureName) -> u8 {
     match name {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Case;
 use super::attempts::Attempts;
 use crate::knowledge::Knowledge;
-use crate::model::{Basis, Clock, Death, Event, Exit, FigureName, Kind, NO_OOM_KILL, Severity, Victim, What};
+use crate::model::{Basis, Clock, Death, Event, Exit, FigureName, Kind, Location, NO_OOM_KILL, Severity, Victim, What};
 
 /// Events that are one incident.
 pub(super) struct Group {
@@ -220,6 +220,7 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
         is_listed
             || case.index.scheduler_before(&at.location)
             || *basis == Basis::Reader && case.index.failed_before(&at.location)
+            || cleared_away(case, event)
     };
     let mut events: Vec<usize> = kills.iter().copied().filter(|kill| !explained(*kill)).collect();
     if events.is_empty() && !kills.is_empty() {
@@ -238,6 +239,19 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
     events
         .sort_by_key(|index| !death(&case.events[*index]).is_some_and(|death| death.first && death.exit == Exit::KILL));
     (!events.is_empty()).then_some(Group { kind: Kind::SigkillUnattributed, recovered: false, events })
+}
+
+/// Whether a bare word of a kill follows at once the exception of a fault that the program made itself: servers kill what is left of their
+/// own processes when one of them fails (SGLang 0.3–0.5 `srt/utils.py` kill_process_tree).
+fn cleared_away(case: &Case, kill: &Event) -> bool {
+    /// Between the exception and the shell's word stand the launcher's own lines.
+    const LINES: u64 = 16;
+    let is_bare = death(kill).is_some_and(|death| death.victim.pid.is_none() && death.victim.rank.is_none());
+    is_bare
+        && case.index.faults_before(&kill.at.location, LINES).any(|line| {
+            let at = Location { line, ..kill.at.location.clone() };
+            case.index.stack_ending(&at).is_some()
+        })
 }
 
 /// The rank of a worker that is called by it: `VllmWorker-1`.

@@ -101,6 +101,23 @@ fn what_is_killed_after_its_node_was_lost_is_no_riddle() -> Outcome {
 }
 
 #[test]
+fn what_a_server_clears_away_after_its_own_fault_was_not_killed_for_memory() -> Outcome {
+    let failed = traceback(
+        "RuntimeError: The NVIDIA driver on your system is too old (found version 12020). Please update your GPU driver",
+    );
+    let killed =
+        "[2026-03-01 10:00:02] Received sigquit from a child process. It usually means the child failed.\nKilled\n";
+    let (name, _) = named(&format!("{failed}{killed}"))?.ok_or("no failure is named")?;
+    assert_eq!(name, OtherFailureName::VersionMismatch);
+    // Far behind it, or behind an exception that says nothing, a kill is a kill.
+    let steps = STEPS.repeat(20);
+    for log in [format!("{failed}{steps}{killed}"), format!("{}{killed}", traceback("RuntimeError: it broke"))] {
+        assert_eq!(report(&log)?.verdict, Kind::SigkillUnattributed, "{log}");
+    }
+    Ok(())
+}
+
+#[test]
 fn what_the_job_went_on_after_is_not_what_it_died_of() -> Outcome {
     let warned = "ERROR: [Errno 98] Address already in use: the metrics are off\n";
     let mismatch = "RuntimeError: mat1 and mat2 shapes cannot be multiplied (8x1024 and 768x3072)";
