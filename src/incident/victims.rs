@@ -133,6 +133,14 @@ fn forget_repeated(victims: &mut Vec<Victim>) {
             && (victim.role.is_none() || victim.role == other.role)
     };
     victims.retain(|victim| !is_vague(victim) || all.iter().filter(|other| fits(victim, other)).count() != 1);
+    // One line names the device alone, another the writer alone: an allocator's, and that of the program above it.
+    let is_writer_only = |victim: &Victim| victim.device.is_none() && victim.rank.is_none() && victim.pid.is_some();
+    if let [one, other] = victims.as_slice()
+        && (is_device_only(one) && is_writer_only(other) || is_writer_only(one) && is_device_only(other))
+        && (one.host.is_none() || other.host.is_none() || one.host == other.host)
+    {
+        *victims = vec![one.clone().or(other)];
+    }
 }
 
 /// The only dead process that the logs name: a scheduler's message without a name and an anonymous message mean that one. Of several deaths

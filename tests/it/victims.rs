@@ -24,6 +24,15 @@ fn the_only_device_of_which_a_log_speaks_is_the_one_that_ran_out() -> Result<(),
 }
 
 #[test]
+fn one_line_that_names_the_device_and_one_that_names_the_writer_are_of_one_process() -> Result<(), Box<dyn Error>> {
+    let allocator = "2026-03-01 10:00:00.112900: W external/xla/xla/tsl/framework/bfc_allocator.cc:501] Allocator (GPU_0_bfc) ran out of memory trying to allocate 68.21GiB (rounded to 73239912448)requested by op\n";
+    let client = "E0301 10:00:00.113390   81 pjrt_stream_executor_client.cc:3045] Execution of replica 0 failed: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 73239912192 bytes.\n";
+    let both = victim(&format!("{allocator}{client}"))?;
+    assert_eq!((both.device, both.pid), (Some(0), Some(81)));
+    Ok(())
+}
+
+#[test]
 fn a_message_without_a_name_is_of_the_only_process_that_died() -> Result<(), Box<dyn Error>> {
     let failure = "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n";
     let death = |rank: u32, pid: u32| {
