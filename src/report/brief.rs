@@ -1,6 +1,7 @@
 //! A summary of a few lines, for an annotation or a chat message.
 
 use super::details::{percent, shorten, strip};
+use super::device::call_device;
 use super::phrases::{describe, title};
 use super::wording;
 use super::{change, numbered, telling};
@@ -13,7 +14,7 @@ pub fn brief(report: &Report, language: Language) -> String {
     if let Some(incident) = report.subject() {
         lines.extend(incident.ignored.as_ref().map(wording::labels(language).ignored));
         if !incident.victim.is_unknown() {
-            lines.push(describe(&incident.victim, language));
+            lines.push(call_device(&describe(&incident.victim, language), incident));
         }
         let causes = telling(&incident.diagnoses);
         lines.extend(

@@ -1,6 +1,7 @@
 //! The first three lines of a report: what ran out, why, and what to do now. They must suffice for readers who stop
 //! there.
 
+use super::device::call_device;
 use super::next_steps::next_step;
 use super::phrases::{amount, describe, effects, title, together};
 use super::selection::{change, proposed, telling};
@@ -86,7 +87,7 @@ fn what(root: &Incident, language: Language) -> String {
     // The phase goes behind `Host out of memory`, before what killed the process.
     let headline = wording::headline(root.kind, language);
     let (ran_out, how) = headline.split_at(headline.find([':', ',', '：', '，']).unwrap_or(headline.len()));
-    (labels.headline)(&format!("{ran_out}{during}{how}{recovered}"), &details)
+    call_device(&(labels.headline)(&format!("{ran_out}{during}{how}{recovered}"), &details), root)
 }
 
 /// The amounts that the log states: what was requested and what was available.

@@ -18,6 +18,7 @@ mod connectives;
 mod context_lines;
 #[cfg(feature = "render")]
 mod details;
+mod device;
 #[cfg(feature = "render")]
 mod diff;
 #[cfg(feature = "render")]

@@ -1,6 +1,7 @@
 //! The content of a report in the order common to all pages; a writer decides how each item looks.
 
 use super::details::{consumers_by_role, describe_job};
+use super::device::call_device;
 use super::lead::Lead;
 use super::phrases::{others, standing};
 use super::ranks;
@@ -112,7 +113,8 @@ pub(super) enum Item<'a> {
     Cause(&'a Diagnosis),
     OtherCause(&'a Diagnosis),
     Cite(&'a Citation),
-    Figure(&'a Figure),
+    /// A figure and what it is.
+    Figure(&'a Figure, String),
     Holders(Vec<&'a Consumer>),
     Patch {
         number: usize,
@@ -144,7 +146,7 @@ impl<'a> Outline<'a> {
                 outline.changes(root, language);
                 outline.job(root, &report.job, labels);
                 outline.why(root, labels, limits);
-                outline.numbers(root, labels, limits);
+                outline.numbers(root, language, limits);
                 outline.snapshots(report, language, limits);
                 outline.collapse(report, labels, limits);
                 outline.ranks(report, language, limits);
@@ -241,8 +243,10 @@ impl<'a> Outline<'a> {
         self.add(Topic::Why, labels.why, items);
     }
 
-    fn numbers(&mut self, root: &'a Incident, labels: &'static Labels, limits: &Limits) {
-        let figures = selection::figures(&root.figures).into_iter().map(Item::Figure);
+    fn numbers(&mut self, root: &'a Incident, language: Language, limits: &Limits) {
+        let labels = wording::labels(language);
+        let meaning = |figure: &Figure| call_device(wording::figure(figure.name, language), root);
+        let figures = selection::figures(&root.figures).into_iter().map(|figure| Item::Figure(figure, meaning(figure)));
         self.list(Topic::Figures, labels.figures, figures, limits.figures, labels);
         let holders = consumers_by_role(&root.consumers).into_iter().map(Item::Holders);
         self.list(Topic::Holders, labels.holders, holders, limits.holders, labels);

@@ -1,5 +1,6 @@
 //! Phrases common to all formats: titles, amounts, victims, and the effects of patches.
 
+use super::device::call_device;
 use super::selection::numbered;
 use super::wording::{self};
 use crate::knowledge::Language;
@@ -26,7 +27,7 @@ pub(super) fn title(report: &Report, language: Language) -> String {
 /// What ran out, and whether the job went on.
 pub(super) fn headline(incident: &Incident, language: Language) -> String {
     let recovered = if incident.recovered { wording::labels(language).and_went_on } else { "" };
-    format!("{}{recovered}", wording::headline(incident.kind, language))
+    call_device(&format!("{}{recovered}", wording::headline(incident.kind, language)), incident)
 }
 
 /// How `other` stands to the first incident of `report`: whether the job went on after it, and else which came first.

@@ -242,6 +242,27 @@ fn three_lines_name_what_ran_out_why_and_what_to_do() -> Outcome {
 }
 
 #[test]
+fn a_device_is_called_what_the_proof_calls_it() -> Outcome {
+    let refused = |name: &str| {
+        format!(
+            "RuntimeError: {name} out of memory. Tried to allocate 2.00 GiB (GPU 3; 60.96 GiB total capacity; 49.47 GiB already allocated; 1.32 GiB free; 51.00 GiB reserved in total by PyTorch)\n"
+        )
+    };
+    for (log, name) in [
+        (refused("NPU").replace("GPU", "NPU"), "NPU"),
+        (refused("CUDA"), "GPU"),
+        ("jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 23.54G of 15.75G hbm. Exceeded hbm capacity by 7.79G.\n".to_owned(), "TPU"),
+    ] {
+        let report = analyze(&[("job.log", log.as_bytes())], Language::En)?;
+        for page in [report::text(&report, Language::En, Length::Full, None), report::markdown(&report, Language::En)] {
+            let headline = page.lines().find(|line| line.contains("out of memory")).ok_or("no headline")?;
+            assert!(headline.contains(&format!("{name} out of memory")) && page.contains(&format!("{name} capacity")), "{page}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn a_screen_is_as_wide_as_the_terminal() -> Outcome {
     for language in [Language::En, Language::Zh] {
         let report = case(CASES[0], language)?;

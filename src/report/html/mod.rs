@@ -13,6 +13,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::context_lines::BESIDE;
 use super::details::{describe_job, end_in_words, percent, place_of, remarks, strip};
+use super::device::call_device;
 use super::diff::class;
 use super::lead::Lead;
 use super::phrases::{amount, describe, effects_in_turn, headline, others, phase, standing, title, together};
@@ -167,7 +168,7 @@ impl HtmlPage<'_> {
         let Labels { who, job: of, when, phase: doing, before, figures, why, proof, next_time, .. } = self.labels;
         html! {
             table {
-                @if !incident.victim.is_unknown() { tr { th { (who) } td { (plain(&describe(&incident.victim, self.language))) } } }
+                @if !incident.victim.is_unknown() { tr { th { (who) } td { (plain(&call_device(&describe(&incident.victim, self.language), incident))) } } }
                 @if let Some(job) = describe_job(&self.report.job, self.labels) { tr { th { (of) } td { (plain(&job)) } } }
                 @if let Some(failed) = &incident.failed_at { tr { th { (when) } td { (plain(failed)) } } }
                 tr { th { (doing) } td { (plain(&phase(incident, self.language))) } }
@@ -277,7 +278,7 @@ impl HtmlPage<'_> {
                 @for figure in selection::figures(&incident.figures) {
                     @if let Some(amount) = amount(figure) {
                         tr {
-                            td { (wording::figure(figure.name, self.language)) }
+                            td { (call_device(wording::figure(figure.name, self.language), incident)) }
                             td.number { (amount) }
                             td.dim { code { (plain(&figure.source.to_string())) } " " (plain(&figure.text)) }
                         }

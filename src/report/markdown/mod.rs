@@ -109,7 +109,7 @@ impl MarkdownPage {
             Item::Cite(cite) => {
                 writeln!(self.text, "- {} {}", code(&cite.location.to_string()), code(&shorten(&cite.text)))
             }
-            Item::Figure(_) | Item::Call(_) | Item::Input(_) => Ok(()),
+            Item::Figure(..) | Item::Call(_) | Item::Input(_) => Ok(()),
             Item::Holders(group) => {
                 let at = group.first().map(|largest| code(&largest.source.to_string())).unwrap_or_default();
                 writeln!(self.text, "- {} {at}", inline(&role_in_words(group, labels)))
@@ -150,7 +150,7 @@ impl MarkdownPage {
         writeln!(self.text, "| {figure} | {number} | {place} |\n|---|--:|---|")?;
         for item in items {
             match item {
-                Item::Figure(figure) => self.figure(figure)?,
+                Item::Figure(figure, meaning) => self.figure(figure, meaning)?,
                 Item::Rest(words) => writeln!(self.text, "\n{words}")?,
                 _ => {}
             }
@@ -158,8 +158,7 @@ impl MarkdownPage {
         Ok(())
     }
 
-    fn figure(&mut self, figure: &Figure) -> fmt::Result {
-        let meaning = wording::figure(figure.name, self.language);
+    fn figure(&mut self, figure: &Figure, meaning: &str) -> fmt::Result {
         let Some(amount) = amount(figure) else { return Ok(()) };
         writeln!(self.text, "| {meaning} | {amount} | {} |", cell(&figure.source.to_string()))
     }

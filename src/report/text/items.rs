@@ -100,7 +100,7 @@ impl TextPage {
                 format!("{share}  {}{why}  {DIM}{cause}{DIM:#}", diagnosis.title)
             }
             Item::Cite(cite) => self.cite(cite),
-            Item::Figure(figure) => return self.figure(figure).into_iter().collect(),
+            Item::Figure(figure, meaning) => return self.figure(figure, meaning).into_iter().collect(),
             Item::Holders(group) => self.holders(group),
             Item::Call(call) => self.call(call),
             Item::End(end) => format!("{}  {DIM}{}{DIM:#}", end_in_words(end, self.language), end.source.location),
@@ -123,12 +123,12 @@ impl TextPage {
         format!("{DIM}{place}{DIM:#}  {words}")
     }
 
-    fn figure(&self, figure: &Figure) -> Option<String> {
+    fn figure(&self, figure: &Figure, meaning: &str) -> Option<String> {
         let amount = amount(figure)?;
         let said = figure.text.trim();
         let is_said = said == amount || figure.value.is_some();
         let said = if is_said { String::new() } else { format!("“{said}”  ") };
-        let meaning = padded(wording::figure(figure.name, self.language), 30);
+        let meaning = padded(meaning, 30);
         Some(format!("{meaning} {amount:>12}  {DIM}{said}{}{DIM:#}", figure.source))
     }
 
