@@ -104,6 +104,10 @@ impl JobConfig<'_> {
         let fsdp = config.text("sharding").map_or(trains.fsdp, |_| sharding.is_fsdp());
         let trains = Trains { fsdp, ..trains };
         let (precision, adapter) = training::precision_and_adapter(config, model, trains)?;
+        // Where weights are split, a trainer may count one rank's; whoever counts all parameters as well does not.
+        let is_whole = !sharding.splits_weights() || facts.get("job.parameters").is_some();
+        let stated = facts.number("trainer.trainable_parameters").filter(|_| is_whole).map(|count| count as u64);
+        let (adapter, trained) = training::as_stated(adapter, model, stated);
         let parallel = Parallel {
             tensor: config.count("tensor_parallel").unwrap_or(1),
             pipeline: config.count("pipeline_parallel").unwrap_or(1),
@@ -118,6 +122,7 @@ impl JobConfig<'_> {
             precision,
             optimizer: training::optimizer(config),
             adapter,
+            trained,
             offload: training::offload(config),
             idle_offload: IdleOffload {
                 parameters: config.flag("offload_idle_param").unwrap_or(false),

@@ -45,6 +45,33 @@ pub(super) fn precision_and_adapter(
     Some((precision, Some(Adapter { parameters, weights })))
 }
 
+/// The adapter with as many parameters as the trainer states, or else how many of the weights are trained if the others are frozen. A number
+/// that fits neither is of something else: ZeRO-3 and FSDP leave an empty part or one shard of each weight where it is counted.
+pub(super) fn as_stated(
+    adapter: Option<Adapter>,
+    model: &ModelSize,
+    stated: Option<u64>,
+) -> (Option<Adapter>, Option<Parameters>) {
+    /// An adapter's target matrices may be few or all.
+    const ABOUT: u64 = 8;
+    /// Less of a model than this is trained by no common way of freezing parts.
+    const LEAST: f64 = 0.3;
+    let Some(count) = stated else { return (adapter, None) };
+    match adapter {
+        Some(adapter) => {
+            let Parameters { low, high } = adapter.parameters;
+            let is_its = (low / ABOUT..=high.saturating_mul(ABOUT)).contains(&count);
+            let parameters = if is_its { Parameters::exactly(count) } else { adapter.parameters };
+            (Some(Adapter { parameters, ..adapter }), None)
+        }
+        None => {
+            let all = model.parameters;
+            let is_part = count < all.low && count as f64 >= LEAST * all.high as f64;
+            (None, is_part.then(|| Parameters::exactly(count)))
+        }
+    }
+}
+
 /// The default rank of a LoRA adapter in PEFT.
 const USUAL_RANK: u64 = 8;
 
@@ -154,5 +181,23 @@ pub(super) fn experience_batch(config: Config<'_>, ranks: u64) -> Option<Batch> 
     match batch.token_budget {
         Some(_) => Some(Batch { token_budget: Some(config.count("rollout_max_tokens_per_gpu")?), ..batch }),
         None => Some(Batch { micro_batch: config.count("rollout_micro_batch")?, ..batch }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_trainer_says_it_trains_counts_where_it_fits() {
+        let model = ModelSize::of_parameters(8_291_375_616);
+        let part = |stated| as_stated(None, &model, Some(stated)).1;
+        assert_eq!(part(7_615_616_512), Some(Parameters::exactly(7_615_616_512)));
+        // All of it, and one rank's shard of it.
+        assert_eq!((part(8_291_375_616), part(1_036_421_952)), (None, None));
+        let adapter = Adapter { parameters: Parameters { low: 10_000_000, high: 40_000_000 }, weights: Width::TWO };
+        let stated = |count| as_stated(Some(adapter), &model, Some(count)).0.map(|adapter| adapter.parameters);
+        assert_eq!(stated(20_185_088), Some(Parameters::exactly(20_185_088)));
+        assert_eq!(stated(1), Some(adapter.parameters));
     }
 }

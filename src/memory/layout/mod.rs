@@ -38,6 +38,8 @@ pub struct Layout {
     pub optimizer: Optimizer,
     /// An adapter that is trained instead of the weights: LoRA.
     pub adapter: Option<Adapter>,
+    /// How many of the weights are trained, if the others are frozen: a vision tower beneath a language model.
+    pub trained: Option<Parameters>,
     /// What is offloaded to the host.
     pub offload: Offload,
     /// What moves to the host between updates.
@@ -96,7 +98,10 @@ impl Layout {
         match (&self.adapter, self.optimizer.kind) {
             (_, OptimizerKind::None) => Parameters::exactly(0),
             (Some(adapter), _) => adapter.parameters.shard(self.parallel.model_ranks()),
-            (None, _) => self.on_rank(model),
+            (None, _) => match self.trained {
+                Some(trained) => trained.shard(self.parallel.model_ranks()),
+                None => self.on_rank(model),
+            },
         }
     }
 
