@@ -28,6 +28,8 @@ pub(super) enum Action {
     Change(String),
     /// Try this change, which helps most often: the cause is uncertain.
     Try(String),
+    /// Make this change if it happens again: the job went on.
+    IfAgain(String),
     /// Record this next time, so that the cause can be told.
     Record(String),
     /// Look here: it was not memory.
@@ -45,6 +47,7 @@ impl Action {
         match self {
             Action::Change(words) => (labels.action, words),
             Action::Try(words) => (labels.attempt, words),
+            Action::IfAgain(words) => (labels.if_again, words),
             Action::Record(words) => (labels.record, words),
             Action::Look(words) => (labels.look, words),
         }
@@ -131,7 +134,11 @@ fn action(root: &Incident, language: Language) -> Option<Action> {
     let effect = effect.map(|effect| format!(" ({effect})")).unwrap_or_default();
     let words = format!("{}{effect}", changes.join(labels.and));
     let is_known = root.diagnoses.first().is_some_and(|diagnosis| &*diagnosis.cause != UNKNOWN);
-    Some(if is_known { Action::Change(words) } else { Action::Try(words) })
+    Some(match (root.recovered, is_known) {
+        (true, _) => Action::IfAgain(words),
+        (false, true) => Action::Change(words),
+        (false, false) => Action::Try(words),
+    })
 }
 
 /// The summary of `report` in `language`.
