@@ -1,5 +1,7 @@
 //! Tells whether a text that was edited reads as it should.
 
+use crate::knowledge::CodeWords;
+
 use super::{Body, Document, Entry, Value, Wanted, is_collection, python};
 
 impl Document {
@@ -11,6 +13,10 @@ impl Document {
             && written.entries.iter().any(|entry| entry.key.contains(&format!(".{method}:")))
         {
             return true;
+        }
+        // One behind what is kept ends that habit.
+        if python::called(key).is_some_and(|method| CodeWords::shipped().call(method).is_some_and(|call| call.of_kept)) {
+            return self.releases() > 0 && written.releases() == 0;
         }
         if old.is_none() && self.has_new_parts(written, key, value) {
             return true;

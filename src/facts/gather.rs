@@ -62,7 +62,7 @@ fn text(words: &str) -> Value {
     Value::Text(words.to_owned())
 }
 
-/// `frames`: `file:function`, outermost first; `code`: the source lines.
+/// `frames`: `file:function`, outermost first; `code`: the source lines; `failing.code`: the innermost one, if no library's.
 fn stack(facts: &mut Facts, found: &FoundIncident) {
     let frames = found
         .frames
@@ -71,7 +71,11 @@ fn stack(facts: &mut Facts, found: &FoundIncident) {
         .collect();
     let last: Vec<Citation> = found.frames.last().map(|frame| frame.at.clone()).into_iter().collect();
     facts.cite("frames", Value::List(frames), last.clone());
-    facts.cite("code", Value::List(found.frames.iter().map(|frame| text(&frame.code)).collect()), last);
+    facts.cite("code", Value::List(found.frames.iter().map(|frame| text(&frame.code)).collect()), last.clone());
+    let is_own = |file: &str| below_installation(file) == file;
+    if let Some(frame) = found.frames.last().filter(|frame| is_own(&frame.file.replace('\\', "/"))) {
+        facts.cite("failing.code", text(&frame.code), last);
+    }
 }
 
 fn figures(facts: &mut Facts, incident: &Incident) {

@@ -29,6 +29,14 @@ pub struct CodeWords {
     pub reads_options: Vec<String>,
     /// Words of code that takes its arguments by number: it has options only if it looks for dashes.
     pub takes_arguments: Vec<String>,
+    /// Methods that run a backward pass.
+    pub runs_backward: Vec<String>,
+    /// What says that no graph is made in a function or a block.
+    pub without_graph: Vec<String>,
+    /// Words of names of tensors that a step makes.
+    pub tensors: Vec<String>,
+    /// Methods of a tensor that make another one on the same device.
+    pub stays_tensor: Vec<String>,
     /// Calls of which more is known than their arguments' names.
     pub call: Vec<CodeCall>,
     /// Code and the settings in it.
@@ -44,6 +52,9 @@ pub struct CodeCall {
     pub names: Vec<String>,
     /// The framework whose options the arguments are.
     pub framework: Option<String>,
+    /// Other frameworks whose options are arguments of the same class, because it is made from theirs.
+    #[serde(default)]
+    pub inherits: Vec<String>,
     /// The names of the arguments that are given without one, in order.
     #[serde(default)]
     pub unnamed: Vec<String>,
@@ -56,6 +67,9 @@ pub struct CodeCall {
     /// Words of the names of what makes the values that have it.
     #[serde(default)]
     pub made_by: Vec<String>,
+    /// Whether it stands behind every value that the code keeps from step to step.
+    #[serde(default)]
+    pub of_kept: bool,
 }
 
 /// Code, and the settings that must be found in it.

@@ -22,7 +22,8 @@ impl JobConfig<'_> {
         self.watch_code(facts);
     }
 
-    /// Adds what the given code does where it failed: `script.calls` and `script.keeps` of the files through which the stack passes.
+    /// Adds what the given code does where it failed: `script.calls`, `script.keeps` and `script.caches` of the files through which the stack
+    /// passes.
     fn watch_code(&self, facts: &mut Facts) {
         let frames = match facts.get("frames").map(|frames| &frames.value) {
             Some(Value::List(frames)) => frames.as_slice(),
@@ -40,6 +41,7 @@ impl JobConfig<'_> {
             programs.retain(|document| part::name(document.path()).is_some_and(|name| files.contains(name)));
         }
         if programs.is_empty() {
+            facts.cite("script.caches", Value::List(Vec::new()), Vec::new());
             return;
         }
         let text = |words: &str| Value::Text(words.to_owned());
@@ -47,6 +49,8 @@ impl JobConfig<'_> {
         facts.cite("script.calls", Value::List(calls), Vec::new());
         let kept: Vec<Citation> = programs.iter().flat_map(|document| document.kept()).collect();
         facts.cite("script.keeps", Value::List(kept.iter().map(|cite| text(&cite.text)).collect()), kept);
+        let caches: Vec<Citation> = programs.iter().flat_map(|document| document.caches()).collect();
+        facts.cite("script.caches", Value::List(caches.iter().map(|cite| text(&cite.text)).collect()), caches);
     }
 
     /// Adds the number of ranks if the configuration gives their number per node. If it does not mention nodes, there

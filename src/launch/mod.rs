@@ -426,15 +426,14 @@ impl JobConfig<'_> {
         }
     }
 
-    /// The class in `document`, Python code, of which `knob` is an argument: one of the knob's framework, else one of a framework that
-    /// takes its options.
+    /// The class in `document`, Python code, of which `knob` is an argument: one of the knob's framework, else one that inherits the
+    /// options of that framework. No other class takes them, even if its framework runs the knob's: it refuses what it does not know.
     pub fn class_with<'d>(&self, document: &'d Document, knob: &Knob) -> Option<&'d str> {
         let classes = document.commands().iter().map(|command| command.program.as_str());
-        let of = |class: &str| CodeWords::shipped().call(class)?.framework.as_deref();
-        let mut own = classes.clone().filter(|class| of(class) == Some(&*knob.framework));
-        let takes =
-            |class: &&str| of(class).is_some_and(|name| self.knowledge.stack(Some(name)).contains(&&*knob.framework));
-        own.next().or_else(|| classes.into_iter().find(takes))
+        let call = |class: &str| CodeWords::shipped().call(class);
+        let is_own = |class: &&str| call(class).is_some_and(|call| call.framework.as_deref() == Some(&*knob.framework));
+        let inherits = |class: &&str| call(class).is_some_and(|call| call.inherits.iter().any(|of| **of == *knob.framework));
+        classes.clone().find(is_own).or_else(|| classes.into_iter().find(inherits))
     }
 }
 

@@ -35,6 +35,7 @@ mod history_notes;
 mod history_query;
 mod ignore;
 mod jobs;
+mod kept_results;
 mod knobs;
 mod manual;
 mod mcp;

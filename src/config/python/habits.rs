@@ -6,10 +6,18 @@ use tree_sitter::Node as Syntax;
 
 use super::super::habits::Habits;
 use super::literal::Definitions;
-use super::{dotted, parts};
+use super::{dotted, in_order, parts};
+use crate::knowledge::CodeWords;
 
 /// More names than rules ask for.
 const MOST: usize = 500;
+/// How often one value is followed to those that it is made of.
+const ROUNDS: usize = 4;
+
+/// Ends a graph where a sum stays on its device, and where a list need not.
+const OFF_GRAPH: &str = ".detach()";
+const OFF_DEVICE: &str = ".cpu()";
+const OFF_BOTH: &str = ".detach().cpu()";
 
 /// The habits of the code whose nodes are `nodes`.
 pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits {
@@ -26,29 +34,177 @@ pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits 
             habits.calls.push(name);
         }
     }
-    // Looking for the loop around a node takes time: not for more of them than people write.
-    let kept = nodes.iter().filter(|node| keeps(definitions, **node)).take(MOST).filter(|node| is_in_loop(**node));
-    habits.keeps = kept.map(|node| node.byte_range()).collect();
+    // Looking for what is around a node takes time: not for more of them than people write.
+    let kept: Vec<Kept<'_>> = nodes.iter().filter_map(|node| Kept::of(definitions, *node)).take(MOST).collect();
+    if !kept.is_empty() {
+        let wanted = wanted(definitions, nodes);
+        for kept in kept.iter().filter(|kept| kept.outlives_a_step(definitions)) {
+            if !wanted.contains(kept.into) && !kept.is_returned(definitions) {
+                habits.keeps.push(kept.node.byte_range());
+                habits.releases.extend(kept.release(definitions));
+            }
+        }
+    }
+    let caches = nodes.iter().filter(|node| is_cached(definitions, **node)).take(MOST);
+    habits.caches = caches.map(|node| node.byte_range()).collect();
     habits
 }
 
-/// Whether `node` adds a value that has a name to something.
-fn keeps(definitions: &Definitions<'_>, node: Syntax<'_>) -> bool {
-    let is_name = |value: Syntax<'_>| matches!(value.kind(), "identifier" | "attribute");
-    match node.kind() {
-        "augmented_assignment" => {
-            let sums = node.child_by_field_name("operator").is_some_and(|operator| definitions.words(operator) == "+=");
-            sums && node.child_by_field_name("right").is_some_and(is_name)
+/// A statement that adds a value to something.
+struct Kept<'t> {
+    node: Syntax<'t>,
+    /// What it is added to: `losses`.
+    into: &'t str,
+    value: Syntax<'t>,
+    is_sum: bool,
+}
+
+impl<'t> Kept<'t> {
+    fn of(definitions: &Definitions<'t>, node: Syntax<'t>) -> Option<Kept<'t>> {
+        match node.kind() {
+            "augmented_assignment" => {
+                let (left, value) = parts(node, "left", "right")?;
+                let sums = definitions.words(node.child_by_field_name("operator")?) == "+=";
+                let into = definitions.words(left);
+                (sums && is_name(value)).then_some(Kept { node, into, value, is_sum: true })
+            }
+            "call" => {
+                let (function, arguments) = parts(node, "function", "arguments")?;
+                let words = definitions.words(function);
+                let into = words.strip_suffix(".append").or_else(|| words.strip_suffix(".extend"))?;
+                let value = arguments.named_child(0).filter(|value| holds(definitions, *value))?;
+                Some(Kept { node, into, value, is_sum: false })
+            }
+            _ => None,
         }
-        "call" => parts(node, "function", "arguments").is_some_and(|(function, arguments)| {
-            definitions.words(function).ends_with(".append") && arguments.named_child(0).is_some_and(is_name)
+    }
+
+    /// Whether it is done again and again: in a loop, or in a method to a list of the object, which outlives the call.
+    fn outlives_a_step(&self, definitions: &Definitions<'_>) -> bool {
+        let mut around = std::iter::successors(self.node.parent(), Syntax::parent);
+        let stop = around.find(|node| matches!(node.kind(), "for_statement" | "while_statement" | "function_definition"));
+        match stop.filter(|stop| stop.kind() == "function_definition") {
+            Some(method) => {
+                let name = method.child_by_field_name("name").map(|name| definitions.words(name));
+                self.into.starts_with("self.") && name.is_some_and(|name| name != "__init__")
+            }
+            None => stop.is_some(),
+        }
+    }
+
+    /// Whether the function gives the sum or the list to its caller, and nothing says that this has no use for a graph: `forward` of a model
+    /// does so. What runs its own backward pass returns figures for people.
+    fn is_returned(&self, definitions: &Definitions<'_>) -> bool {
+        let function = std::iter::successors(self.node.parent(), Syntax::parent)
+            .find(|node| node.kind() == "function_definition");
+        let Some(function) = function else { return false };
+        let mut nodes = in_order(function);
+        if let Some(decorated) = function.parent().filter(|parent| parent.kind() == "decorated_definition") {
+            let mut cursor = decorated.walk();
+            nodes.extend(decorated.named_children(&mut cursor).filter(|node| node.kind() == "decorator"));
+        }
+        let words = CodeWords::shipped();
+        let ends = |node: &&Syntax<'_>| {
+            let text = definitions.words(**node);
+            let name = text.trim_start_matches('@').split('(').next().unwrap_or_default();
+            let last = name.rsplit('.').next().unwrap_or_default();
+            words.runs_backward.iter().chain(&words.without_graph).any(|method| method == last)
+        };
+        if nodes.iter().filter(|node| matches!(node.kind(), "call" | "decorator")).any(|node| ends(&node)) {
+            return false;
+        }
+        let returned = nodes.iter().filter(|node| node.kind() == "return_statement");
+        returned.flat_map(|node| in_order(*node)).any(|node| definitions.words(node) == self.into)
+    }
+
+    /// Where a call must stand behind the value, if its name says that it is a tensor, and the call.
+    fn release(&self, definitions: &Definitions<'_>) -> Option<(usize, &'static str)> {
+        let is_off = definitions.words(self.value).ends_with(OFF_GRAPH);
+        let call = match (self.is_sum, is_off) {
+            (true, true) => return None,
+            (true, false) => OFF_GRAPH,
+            (false, true) => OFF_DEVICE,
+            (false, false) => OFF_BOTH,
+        };
+        is_tensor(definitions, self.value).then_some((self.value.end_byte(), call))
+    }
+}
+
+fn is_name(value: Syntax<'_>) -> bool {
+    matches!(value.kind(), "identifier" | "attribute" | "subscript")
+}
+
+/// Whether `value` is one that has a name, a part of one, or a collection with one of these, not only what a call makes.
+fn holds(definitions: &Definitions<'_>, value: Syntax<'_>) -> bool {
+    match value.kind() {
+        "dictionary" | "tuple" | "list" | "pair" => {
+            let mut cursor = value.walk();
+            let mut parts = value.named_children(&mut cursor);
+            // Of a pair, the value.
+            if value.kind() == "pair" { parts.last().is_some_and(|part| holds(definitions, part)) } else { parts.any(|part| holds(definitions, part)) }
+        }
+        "call" => is_tensor(definitions, value),
+        _ => is_name(value),
+    }
+}
+
+/// Whether the name of `value` is that of a tensor, and what is called of it makes another tensor.
+fn is_tensor(definitions: &Definitions<'_>, value: Syntax<'_>) -> bool {
+    let words = CodeWords::shipped();
+    match value.kind() {
+        "identifier" => definitions.words(value).split('_').any(|part| words.tensors.iter().any(|word| word == part)),
+        "attribute" => value.child_by_field_name("attribute").is_some_and(|name| is_tensor(definitions, name)),
+        "subscript" => value.child_by_field_name("value").is_some_and(|of| is_tensor(definitions, of)),
+        "call" => value.child_by_field_name("function").is_some_and(|function| {
+            let method = function.child_by_field_name("attribute").map(|method| definitions.words(method));
+            let stays = method.is_some_and(|method| words.stays_tensor.iter().any(|word| word == method));
+            stays && function.child_by_field_name("object").is_some_and(|of| is_tensor(definitions, of))
         }),
         _ => false,
     }
 }
 
-fn is_in_loop(node: Syntax<'_>) -> bool {
-    std::iter::successors(node.parent(), Syntax::parent)
-        .take_while(|around| around.kind() != "function_definition")
-        .any(|around| matches!(around.kind(), "for_statement" | "while_statement"))
+/// The names of the values that a backward pass starts from, and of what they are made of: their graphs are needed.
+fn wanted<'t>(definitions: &Definitions<'t>, nodes: &[Syntax<'t>]) -> HashSet<&'t str> {
+    let backward = &CodeWords::shipped().runs_backward;
+    let names = |of: Syntax<'t>| in_order(of).into_iter().filter(|node| is_name(*node)).map(|node| definitions.words(node));
+    let mut wanted: HashSet<&str> = HashSet::new();
+    for node in nodes.iter().filter(|node| node.kind() == "call") {
+        let Some((function, arguments)) = parts(*node, "function", "arguments") else { continue };
+        let method = function.child_by_field_name("attribute").map(|method| definitions.words(method));
+        if method.is_some_and(|method| backward.iter().any(|word| word == method)) {
+            wanted.extend(names(arguments).chain(function.child_by_field_name("object").into_iter().flat_map(names)));
+        }
+    }
+    let assigned: Vec<(&str, Syntax<'t>)> = nodes
+        .iter()
+        .filter(|node| node.kind() == "assignment")
+        .filter_map(|node| parts(*node, "left", "right"))
+        .map(|(left, right)| (definitions.words(left), right))
+        .take(MOST * ROUNDS)
+        .collect();
+    for _ in 0..ROUNDS {
+        let before = wanted.len();
+        for (left, right) in &assigned {
+            if wanted.contains(left) {
+                wanted.extend(names(*right));
+            }
+        }
+        if wanted.len() == before {
+            break;
+        }
+    }
+    wanted
+}
+
+/// Whether `node` keeps in the object what one sample of a data set is: `self.cache[index] = …` in `__getitem__`.
+fn is_cached(definitions: &Definitions<'_>, node: Syntax<'_>) -> bool {
+    let left = node.child_by_field_name("left").filter(|left| node.kind() == "assignment" && left.kind() == "subscript");
+    let of = left.and_then(|left| left.child_by_field_name("value"));
+    let is_of_object = of.is_some_and(|of| definitions.words(of).starts_with("self."));
+    let function = || {
+        std::iter::successors(node.parent(), Syntax::parent).find(|node| node.kind() == "function_definition")
+    };
+    let name = |function: Syntax<'_>| function.child_by_field_name("name").map(|name| definitions.words(name));
+    is_of_object && function().and_then(name) == Some("__getitem__")
 }

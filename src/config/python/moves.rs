@@ -75,6 +75,10 @@ impl Move {
 /// The edits that call `method`: instead of what it replaces, else behind the statement that makes the only value that has it.
 pub(super) fn call(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
     let row = CodeWords::shipped().call(method)?;
+    if row.of_kept {
+        let releases = code.habits.releases.iter().map(|(at, call)| Edit::insert(*at, *call));
+        return Some(releases.collect()).filter(|edits: &Vec<Edit>| !edits.is_empty());
+    }
     if !row.instead_of.is_empty() {
         return instead(text, code, row, method);
     }

@@ -1,0 +1,85 @@
+//! What a program of one's own keeps from step to step, on the GPU and on the host, is found in its code and its prints.
+
+use std::error::Error;
+
+use crate::support::analyzed::{cause, patches, report, turned};
+
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+const OOM: &str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 92.00 MiB. GPU 0 has a total capacity of 39.39 GiB of which 40.12 MiB is free. Including non-PyTorch memory, this process has 39.34 GiB memory in use. Of the allocated memory 38.61 GiB is allocated by PyTorch, and 210.20 MiB is reserved by PyTorch but unallocated.\n";
+
+/// Steps whose print names the memory with `label`, and the stack of a refusal in `train.py`.
+fn growing(label: &str) -> String {
+    let steps: String =
+        (0..8).map(|at| format!("epoch 0 step {} | loss 2.{at} | {label} {}.50 GB\n", at * 100, 4 + at * 4)).collect();
+    steps
+        + "Traceback (most recent call last):\n  File \"/w/train.py\", line 20, in <module>\n    main()\n  File \"/w/train.py\", line 9, in main\n    logits = model(x)\n  File \"/v/site-packages/torch/nn/modules/linear.py\", line 125, in forward\n    return F.linear(input, self.weight, self.bias)\n"
+        + OOM
+}
+
+fn script(kept: &str) -> String {
+    format!(
+        "def main():\n    losses = []\n    for x in loader:\n        logits = model(x)\n        loss = logits.mean()\n        loss.backward()\n        {kept}\n    return losses\nmain()\n"
+    )
+}
+
+#[test]
+fn results_that_are_kept_with_their_graphs_lose_them() -> Outcome {
+    for label in ["mem alloc", "allocated:", "gpu mem"] {
+        let (log, script) = (growing(label), script("losses.append(loss)\n        feats.append(logits[:, -1])"));
+        let end = report(&[("job.log", &log), ("train.py", &script)])?;
+        assert_eq!((cause(&end)?, turned(&end)?[0]), ("gpu_memory_growth", "tensor.detach()"), "{label}");
+        let diff = patches(&end)?[0].diff.as_deref().unwrap_or_default();
+        for line in ["+        losses.append(loss.detach().cpu())", "+        feats.append(logits[:, -1].detach().cpu())"] {
+            assert!(diff.contains(line), "{diff}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_a_backward_pass_needs_keeps_its_graph() -> Outcome {
+    for kept in [
+        "total += loss\n        total.backward()",
+        "losses.append(loss)\n        mean = sum(losses)\n        mean.backward()",
+        "names.append(name)",
+    ] {
+        let end = report(&[("job.log", &growing("mem alloc")), ("train.py", &script(kept))])?;
+        assert!(patches(&end)?.iter().all(|patch| patch.knob != "tensor.detach()" || patch.diff.is_none()), "{kept}");
+    }
+    // A model gives its caller what it collects.
+    let model = "def forward(self, x):\n    feats = []\n    for layer in self.layers:\n        feats.append(hidden)\n    return feats\ndef main():\n    model(x)\nmain()\n";
+    let end = report(&[("job.log", &growing("mem alloc")), ("train.py", model)])?;
+    assert!(patches(&end)?.iter().all(|patch| patch.diff.is_none()));
+    Ok(())
+}
+
+#[test]
+fn outputs_that_a_validation_appends_are_too_many_at_any_batch_size() -> Outcome {
+    let log = format!(
+        "Validation DataLoader 0:  55%|#####     | 441/800 [01:11<00:58,  6.11it/s]\nTraceback (most recent call last):\n  File \"/v/site-packages/lightning/pytorch/loops/evaluation_loop.py\", line 145, in run\n    self._evaluation_step(batch)\n  File \"/w/main.py\", line 15, in validation_step\n    self.kept.append({{\"logits\": logits.softmax(1), \"y\": y}})\n{OOM}"
+    );
+    let script = "dm = Data(batch_size=4)\nclass Seg:\n    def validation_step(self, batch, i):\n        self.kept.append({\"logits\": logits.softmax(1), \"y\": y})\n";
+    let end = report(&[("job.log", &log), ("main.py", script)])?;
+    assert_eq!((cause(&end)?, turned(&end)?[0]), ("gpu_memory_growth", "metrics updated per batch"));
+    assert!(!turned(&end)?.iter().any(|knob| knob.contains("batch_size")));
+    Ok(())
+}
+
+#[test]
+fn a_data_set_that_keeps_what_it_reads_grows_in_each_worker() -> Outcome {
+    let log = |label: &str| {
+        let steps: String = (1..6)
+            .map(|at| format!("Epoch 3/30:  4{at}%|####      | 4{at}0/1000 [10:11<14:40,  1.49s/it, {label}={}.5GiB]\n", 50 + at * 2))
+            .collect();
+        steps + "slurmstepd: error: Detected 1 oom_kill event in StepId=9.0. Some of the step tasks have been OOM Killed.\n"
+    };
+    let script = "from torch.utils.data import DataLoader\nclass DS:\n    def __getitem__(self, i):\n        self.cache[i] = load(i)\n        return self.cache[i]\nloader = DataLoader(DS(), num_workers=24)\n";
+    for label in ["rss", "host_mem"] {
+        let end = report(&[("job.log", &log(label)), ("train.py", script)])?;
+        assert_eq!(cause(&end)?, "host_memory_growth");
+        let knobs = turned(&end)?;
+        assert!(knobs.contains(&"no cache in __getitem__") && knobs.contains(&"DataLoader.num_workers"), "{knobs:?}");
+    }
+    Ok(())
+}
