@@ -247,6 +247,9 @@ pub struct With {
     /// Whether it may be no smaller than the other one's new value, and is raised to it where it is set lower.
     #[serde(default)]
     pub at_least: bool,
+    /// Whether it only matters where the user set it, as what contradicts the other one and must go.
+    #[serde(default)]
+    pub where_set: bool,
     /// Other values that also satisfy the need.
     #[serde(default)]
     pub fits: Vec<String>,

@@ -36,9 +36,10 @@ impl JobConfig<'_> {
         let files: HashSet<String> = frames.iter().filter_map(file).collect();
         let mut programs: Vec<&Document> =
             self.documents.iter().filter(|document| !document.calls().is_empty()).collect();
-        // A killed program left no stack: the only script that is given is the one.
-        if !(frames.is_empty() && programs.len() == 1) {
-            programs.retain(|document| part::name(document.path()).is_some_and(|name| files.contains(name)));
+        // A killed program left no stack, or that of its launcher: the only script that is given is the one.
+        let is_shown = |document: &&Document| part::name(document.path()).is_some_and(|name| files.contains(name));
+        if programs.len() != 1 || programs.iter().any(is_shown) {
+            programs.retain(|document| is_shown(document));
         }
         if programs.is_empty() {
             facts.cite("script.caches", Value::List(Vec::new()), Vec::new());

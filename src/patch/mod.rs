@@ -113,6 +113,8 @@ struct Proposed<'k> {
     is_by_hand: bool,
     /// Whether the rule knows better than what the failing program advises.
     is_first: bool,
+    /// Whether it names no setting of the job's framework and edits none of its files.
+    is_general: bool,
 }
 
 /// The partners of a change, and every knob that is turned with it.
@@ -129,7 +131,9 @@ impl<'a> Workbench<'a> {
             proposed.extend(turned);
         }
         proposed.sort_by_key(|proposed| {
-            (self.may_overfill(&proposed.patch.effect), proposed.is_by_hand, !proposed.is_first, !proposed.is_advised)
+            let is_late = proposed.is_general && self.kind == Kind::GpuOom;
+            let Proposed { patch, is_by_hand, is_first, is_advised, .. } = proposed;
+            (self.may_overfill(&patch.effect), *is_by_hand, !is_first, !is_advised, is_late)
         });
         proposed.truncate(MOST);
         self.lead_with_cheapest(&mut proposed);
@@ -320,7 +324,8 @@ impl<'a> Workbench<'a> {
             outcomes: None,
         };
         drop(then);
-        Some(Proposed { patch, turned, is_advised, is_by_hand, is_first: row.first })
+        let is_general = knob.is_generic() && patch.diff.is_none();
+        Some(Proposed { patch, turned, is_advised, is_by_hand, is_first: row.first, is_general })
     }
 
     /// What must be done first, where turning the lever of `row` takes more than editing the job's files.

@@ -21,6 +21,7 @@ impl<'a> Workbench<'a> {
                 (Some(to), Some(set)) if turn::is_at(partner, set, to) || with.fits.iter().any(|fit| fit == set) => {
                     None
                 }
+                (Some(_), None) if with.where_set => None,
                 (Some(to), _) => Some(to.clone()),
                 (None, Some(set)) if with.at_most => no_more_than(goal, set),
                 (None, Some(set)) if with.as_before => as_before(from, goal, set),
