@@ -28,7 +28,7 @@ pub(crate) use facts::amount;
 pub use index::Setting;
 use index::SettingIndex;
 pub(crate) use index::without_file;
-pub(crate) use layout::{USUAL, device_memory, device_wanted, host_memory, host_used, rolls_out, serves};
+pub(crate) use layout::{USUAL, device_memory, device_wanted, host_by_share, host_memory, host_used, rolls_out, serves};
 pub use layout::{state_capacity, state_limit};
 pub use part::{Failed, of_job};
 pub use prediction::{Comparison, Contradiction, MemoryChange, Prediction};

@@ -3,7 +3,7 @@
 use super::{Workbench, turn};
 use crate::facts::Facts;
 use crate::knowledge::{Knob, Language, PatchRow, To, Turn, Type};
-use crate::launch::{amount, host_memory, host_used};
+use crate::launch::{amount, host_by_share, host_memory, host_used};
 use crate::model::{Bytes, Change, Scalar};
 use crate::parse::granted;
 
@@ -152,12 +152,7 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
 fn machine(facts: &Facts) -> Option<Bytes> {
     // Ray takes the limit of its container for the node's memory.
     let node = || facts.number("figures.node_total").filter(|_| facts.text("kind") == Some("host_oom_kernel"));
-    // Two prints of two moments say nothing together.
-    let place = |name| Some(facts.get(name)?.cites.first()?.location.line);
-    let is_one_print = || place("figures.host_percent") == place("figures.host_used");
-    let share = || facts.number("figures.host_percent").filter(|percent| *percent > 0.0 && is_one_print());
-    let whole = || Some(facts.number("figures.host_used")? / share()? * 100.0);
-    node().or_else(whole).map(|bytes| Bytes(bytes as i64))
+    node().map(|bytes| Bytes(bytes as i64)).or_else(|| host_by_share(facts))
 }
 
 /// Whether the knob covers all host memory of the job, rather than that per CPU or GPU.

@@ -130,8 +130,9 @@ impl<'a> Workbench<'a> {
             let turned = self.proposed(row, &against, &proposed);
             proposed.extend(turned);
         }
+        let edits_something = self.kind == Kind::GpuOom && proposed.iter().any(|other| other.patch.diff.is_some());
         proposed.sort_by_key(|proposed| {
-            let is_late = proposed.is_general && self.kind == Kind::GpuOom;
+            let is_late = proposed.is_general && edits_something;
             let Proposed { patch, is_by_hand, is_first, is_advised, .. } = proposed;
             (self.may_overfill(&patch.effect), *is_by_hand, !is_first, !is_advised, is_late)
         });

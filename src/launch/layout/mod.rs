@@ -299,7 +299,17 @@ fn size_in_name(name: &str) -> Option<Bytes> {
 /// The memory of a host or the limit of its container: from the user, or from the component that refused memory.
 pub(crate) fn host_memory(facts: &Facts) -> Option<Bytes> {
     let stated = ["host.memory", "figures.memcg_limit", "config.memory_limit", "figures.node_total"];
-    stated.into_iter().find_map(|name| facts.number(name)).map(|bytes| Bytes(bytes as i64))
+    let stated = stated.into_iter().find_map(|name| facts.number(name));
+    stated.map(|bytes| Bytes(bytes as i64)).or_else(|| host_by_share(facts))
+}
+
+/// The memory of the whole machine, where what is in use is printed beside the share that this is: `used = 118.30 GB, percent = 94.1%`.
+pub(crate) fn host_by_share(facts: &Facts) -> Option<Bytes> {
+    // Two prints of two moments say nothing together.
+    let place = |name| Some(facts.get(name)?.cites.first()?.location.line);
+    let is_one_print = place("figures.host_percent") == place("figures.host_used");
+    let share = facts.number("figures.host_percent").filter(|percent| *percent > 0.0 && is_one_print)?;
+    Some(Bytes((facts.number("figures.host_used")? / share * 100.0) as i64))
 }
 
 /// The memory of that host or container in use at the failure, as counted by the component that refused memory.
