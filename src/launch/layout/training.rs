@@ -23,6 +23,10 @@ pub(super) fn precision_and_adapter(
     trains: Trains,
 ) -> Option<(Precision, Option<Adapter>)> {
     let mut precision = precision(config, trains);
+    // What is stepped as soon as its gradient is known leaves no gradient to keep.
+    if config.flag("optimizer_in_backward") == Some(true) {
+        precision.gradients = Width::ZERO;
+    }
     let rank = config.number("lora_rank").filter(|rank| *rank >= 1.0).map(|rank| rank as u64);
     let quantised = config.text("quantization").and_then(Quantised::named);
     let parameters = match (config.text("adapter"), rank) {
