@@ -15,7 +15,8 @@ impl Document {
             return true;
         }
         // One behind what is kept ends that habit.
-        if python::called(key).is_some_and(|method| CodeWords::shipped().call(method).is_some_and(|call| call.of_kept)) {
+        if python::called(key).is_some_and(|method| CodeWords::shipped().call(method).is_some_and(|call| call.of_kept))
+        {
             return self.releases() > 0 && written.releases() == 0;
         }
         if old.is_none() && self.has_new_parts(written, key, value) {

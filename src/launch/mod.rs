@@ -28,7 +28,9 @@ pub(crate) use facts::amount;
 pub use index::Setting;
 use index::SettingIndex;
 pub(crate) use index::without_file;
-pub(crate) use layout::{USUAL, device_memory, device_wanted, host_by_share, host_memory, host_used, rolls_out, serves};
+pub(crate) use layout::{
+    USUAL, device_memory, device_wanted, host_by_share, host_memory, host_used, rolls_out, serves,
+};
 pub use layout::{state_capacity, state_limit};
 pub use part::{Failed, of_job};
 pub use prediction::{Comparison, Contradiction, MemoryChange, Prediction};
@@ -432,7 +434,8 @@ impl JobConfig<'_> {
         let classes = document.commands().iter().map(|command| command.program.as_str());
         let call = |class: &str| CodeWords::shipped().call(class);
         let is_own = |class: &&str| call(class).is_some_and(|call| call.framework.as_deref() == Some(&*knob.framework));
-        let inherits = |class: &&str| call(class).is_some_and(|call| call.inherits.iter().any(|of| **of == *knob.framework));
+        let inherits =
+            |class: &&str| call(class).is_some_and(|call| call.inherits.iter().any(|of| **of == *knob.framework));
         classes.clone().find(is_own).or_else(|| classes.into_iter().find(inherits))
     }
 }

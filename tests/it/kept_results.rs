@@ -30,7 +30,9 @@ fn results_that_are_kept_with_their_graphs_lose_them() -> Outcome {
         let end = report(&[("job.log", &log), ("train.py", &script)])?;
         assert_eq!((cause(&end)?, turned(&end)?[0]), ("gpu_memory_growth", "tensor.detach()"), "{label}");
         let diff = patches(&end)?[0].diff.as_deref().unwrap_or_default();
-        for line in ["+        losses.append(loss.detach().cpu())", "+        feats.append(logits[:, -1].detach().cpu())"] {
+        for line in
+            ["+        losses.append(loss.detach().cpu())", "+        feats.append(logits[:, -1].detach().cpu())"]
+        {
             assert!(diff.contains(line), "{diff}");
         }
     }
@@ -70,9 +72,15 @@ fn outputs_that_a_validation_appends_are_too_many_at_any_batch_size() -> Outcome
 fn a_data_set_that_keeps_what_it_reads_grows_in_each_worker() -> Outcome {
     let log = |label: &str| {
         let steps: String = (1..6)
-            .map(|at| format!("Epoch 3/30:  4{at}%|####      | 4{at}0/1000 [10:11<14:40,  1.49s/it, {label}={}.5GiB]\n", 50 + at * 2))
+            .map(|at| {
+                format!(
+                    "Epoch 3/30:  4{at}%|####      | 4{at}0/1000 [10:11<14:40,  1.49s/it, {label}={}.5GiB]\n",
+                    50 + at * 2
+                )
+            })
             .collect();
-        steps + "slurmstepd: error: Detected 1 oom_kill event in StepId=9.0. Some of the step tasks have been OOM Killed.\n"
+        steps
+            + "slurmstepd: error: Detected 1 oom_kill event in StepId=9.0. Some of the step tasks have been OOM Killed.\n"
     };
     let script = "from torch.utils.data import DataLoader\nclass DS:\n    def __getitem__(self, i):\n        self.cache[i] = load(i)\n        return self.cache[i]\nloader = DataLoader(DS(), num_workers=24)\n";
     for label in ["rss", "host_mem"] {

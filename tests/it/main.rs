@@ -20,6 +20,7 @@ mod docs;
 mod engine_and_host;
 mod estimate;
 mod failing_disk;
+mod first_changes;
 mod fix;
 mod fix_pairs;
 mod fleet;

@@ -82,7 +82,8 @@ impl<'t> Kept<'t> {
     /// Whether it is done again and again: in a loop, or in a method to a list of the object, which outlives the call.
     fn outlives_a_step(&self, definitions: &Definitions<'_>) -> bool {
         let mut around = std::iter::successors(self.node.parent(), Syntax::parent);
-        let stop = around.find(|node| matches!(node.kind(), "for_statement" | "while_statement" | "function_definition"));
+        let stop =
+            around.find(|node| matches!(node.kind(), "for_statement" | "while_statement" | "function_definition"));
         match stop.filter(|stop| stop.kind() == "function_definition") {
             Some(method) => {
                 let name = method.child_by_field_name("name").map(|name| definitions.words(name));
@@ -95,8 +96,8 @@ impl<'t> Kept<'t> {
     /// Whether the function gives the sum or the list to its caller, and nothing says that this has no use for a graph: `forward` of a model
     /// does so. What runs its own backward pass returns figures for people.
     fn is_returned(&self, definitions: &Definitions<'_>) -> bool {
-        let function = std::iter::successors(self.node.parent(), Syntax::parent)
-            .find(|node| node.kind() == "function_definition");
+        let function =
+            std::iter::successors(self.node.parent(), Syntax::parent).find(|node| node.kind() == "function_definition");
         let Some(function) = function else { return false };
         let mut nodes = in_order(function);
         if let Some(decorated) = function.parent().filter(|parent| parent.kind() == "decorated_definition") {
@@ -141,7 +142,11 @@ fn holds(definitions: &Definitions<'_>, value: Syntax<'_>) -> bool {
             let mut cursor = value.walk();
             let mut parts = value.named_children(&mut cursor);
             // Of a pair, the value.
-            if value.kind() == "pair" { parts.last().is_some_and(|part| holds(definitions, part)) } else { parts.any(|part| holds(definitions, part)) }
+            if value.kind() == "pair" {
+                parts.last().is_some_and(|part| holds(definitions, part))
+            } else {
+                parts.any(|part| holds(definitions, part))
+            }
         }
         "call" => is_tensor(definitions, value),
         _ => is_name(value),
@@ -167,7 +172,8 @@ fn is_tensor(definitions: &Definitions<'_>, value: Syntax<'_>) -> bool {
 /// The names of the values that a backward pass starts from, and of what they are made of: their graphs are needed.
 fn wanted<'t>(definitions: &Definitions<'t>, nodes: &[Syntax<'t>]) -> HashSet<&'t str> {
     let backward = &CodeWords::shipped().runs_backward;
-    let names = |of: Syntax<'t>| in_order(of).into_iter().filter(|node| is_name(*node)).map(|node| definitions.words(node));
+    let names =
+        |of: Syntax<'t>| in_order(of).into_iter().filter(|node| is_name(*node)).map(|node| definitions.words(node));
     let mut wanted: HashSet<&str> = HashSet::new();
     for node in nodes.iter().filter(|node| node.kind() == "call") {
         let Some((function, arguments)) = parts(*node, "function", "arguments") else { continue };
@@ -199,12 +205,12 @@ fn wanted<'t>(definitions: &Definitions<'t>, nodes: &[Syntax<'t>]) -> HashSet<&'
 
 /// Whether `node` keeps in the object what one sample of a data set is: `self.cache[index] = …` in `__getitem__`.
 fn is_cached(definitions: &Definitions<'_>, node: Syntax<'_>) -> bool {
-    let left = node.child_by_field_name("left").filter(|left| node.kind() == "assignment" && left.kind() == "subscript");
+    let left =
+        node.child_by_field_name("left").filter(|left| node.kind() == "assignment" && left.kind() == "subscript");
     let of = left.and_then(|left| left.child_by_field_name("value"));
     let is_of_object = of.is_some_and(|of| definitions.words(of).starts_with("self."));
-    let function = || {
-        std::iter::successors(node.parent(), Syntax::parent).find(|node| node.kind() == "function_definition")
-    };
+    let function =
+        || std::iter::successors(node.parent(), Syntax::parent).find(|node| node.kind() == "function_definition");
     let name = |function: Syntax<'_>| function.child_by_field_name("name").map(|name| definitions.words(name));
     is_of_object && function().and_then(name) == Some("__getitem__")
 }
