@@ -54,13 +54,55 @@ pub(super) fn read(text: &str) -> Parsed {
     parsed
 }
 
-/// The edit that adds the variable `key` before the line that names the program.
+/// The key of a variable that a step of the build gets, not the program of the image: `RUN make:MAX_JOBS`.
+pub(crate) fn key_of_step(step: &str, name: &str) -> String {
+    format!("{RUN}{step}:{name}")
+}
+
+const RUN: &str = "RUN ";
+
+/// The step and the variable of such a key.
+pub(super) fn step_of(key: &str) -> Option<(&str, &str)> {
+    key.strip_prefix(RUN)?.rsplit_once(':')
+}
+
+/// The edit that adds the variable `key` before the line that names the program, or before the step of the build that needs it.
 pub(super) fn added(text: &str, key: &str, value: &Value) -> Option<Edit> {
     let starts = |instruction: &str| ["CMD", "ENTRYPOINT"].iter().any(|name| instruction.eq_ignore_ascii_case(name));
-    let (_, span) = instructions(text).filter(|(instruction, _)| starts(instruction)).last()?;
+    let (span, name) = match step_of(key) {
+        Some((step, name)) => (place_of(text, step)?, name),
+        None => (instructions(text).filter(|(instruction, _)| starts(instruction)).last()?.1, key),
+    };
     let word = value.to_string();
     let is_plain = !word.contains(|letter: char| letter.is_whitespace() || "\"'\\$".contains(letter));
-    is_plain.then(|| Edit::insert(line_start(text, span.start), format!("ENV {key}={word}{}", newline(text))))
+    is_plain.then(|| Edit::insert(line_start(text, span.start), format!("ENV {name}={word}{}", newline(text))))
+}
+
+/// Where the step `step` stands, if it is the only one of its words.
+fn place_of(text: &str, step: &str) -> Option<Range<usize>> {
+    let is_it = |(instruction, span): &(&str, Range<usize>)| {
+        instruction.eq_ignore_ascii_case("RUN") && text.get(span.clone()).is_some_and(|words| words.trim() == step)
+    };
+    let mut places = instructions(text).filter(is_it).map(|(_, span)| span);
+    places.next().filter(|_| places.next().is_none())
+}
+
+/// Whether the step of `key` gets its variable with `value`: from the nearest line above it in its stage.
+pub(super) fn gives(text: &str, key: &str, value: &Value) -> bool {
+    let Some((place, name)) = step_of(key).and_then(|(step, name)| Some((place_of(text, step)?, name))) else {
+        return false;
+    };
+    let mut given = None;
+    for (instruction, span) in instructions(text).take_while(|(_, span)| span.start < place.start) {
+        let mut found = Vec::new();
+        match instruction.to_ascii_uppercase().as_str() {
+            "FROM" => given = None,
+            "ENV" => variables(text, span, &mut found),
+            _ => {}
+        }
+        given = found.into_iter().rev().find(|found| found.key == name).map(|found| found.value).or(given);
+    }
+    given.is_some_and(|given| given.to_string() == value.to_string())
 }
 
 /// The instructions of `text`: their names, and what stands behind these, with the lines that continue it.
@@ -176,6 +218,16 @@ mod tests {
         assert_eq!(set(EntryKind::Flag, "threads", "2")?, LISTED.replace("300\"", "300\", \"--threads\", \"2\""));
         assert_eq!(set(EntryKind::Env, "OMP_NUM_THREADS", "1")?, LISTED.replace("THREADS=4", "THREADS=1"));
         assert_eq!(set(EntryKind::Env, "B", "2")?, LISTED.replace("CMD", "ENV B=2\nCMD"));
+        Ok(())
+    }
+
+    #[test]
+    fn a_step_of_the_build_gets_a_variable_in_its_own_stage() -> Outcome {
+        let text = "FROM a AS build\nRUN make deps\nRUN make\nFROM b\nCMD serve\n";
+        let document = Document::read("Dockerfile", text)?;
+        let set = |step| document.set_as(EntryKind::Env, None, &super::key_of_step(step, "J"), &Value::of_word("4"));
+        assert_eq!(set("make")?, text.replace("RUN make\n", "ENV J=4\nRUN make\n"));
+        assert!(set("make test").is_err());
         Ok(())
     }
 

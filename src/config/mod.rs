@@ -50,6 +50,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use diff::diff;
+pub(crate) use dockerfile::key_of_step;
 pub use entry::{Command, Entry, EntryKind};
 pub use error::{ConfigError, EditError};
 pub use format::Format;

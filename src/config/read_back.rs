@@ -2,7 +2,7 @@
 
 use crate::knowledge::CodeWords;
 
-use super::{Body, Document, Entry, Value, Wanted, is_collection, python};
+use super::{Body, Document, Entry, Value, Wanted, dockerfile, is_collection, python};
 
 impl Document {
     /// Whether `written` has what is wanted, where this had `old`.
@@ -18,6 +18,9 @@ impl Document {
         if python::called(key).is_some_and(|method| CodeWords::shipped().call(method).is_some_and(|call| call.of_kept))
         {
             return self.releases() > 0 && written.releases() == 0;
+        }
+        if dockerfile::step_of(key).is_some() && dockerfile::is_dockerfile(&written.text) {
+            return dockerfile::gives(&written.text, key, value);
         }
         if old.is_none() && self.has_new_parts(written, key, value) {
             return true;

@@ -7,6 +7,8 @@ use crate::model::{Citation, FigureName, Incident, Kind, Phase, TimelinePoint};
 
 /// Fewest moments of a trend.
 const FEWEST: usize = 4;
+/// Of fewer moments, each must rise by this much from the one before, and by about as much: a leak of that size needs no more.
+const LARGE_STEP: f64 = 8e9;
 /// Fewest moments that can be divided into quarters.
 const FEWEST_FOR_QUARTERS: usize = 8;
 
@@ -157,12 +159,12 @@ fn limit(facts: &Facts, kind: Kind, place: Place, measures: FigureName) -> Optio
 }
 
 fn trend(series: &str, measures: FigureName, points: &[&TimelinePoint]) -> Option<Trend> {
-    if points.len() < FEWEST {
-        return None;
-    }
     let (first, last) = (points.first()?, points.last()?);
     let amounts: Vec<f64> = points.iter().map(|point| point.bytes.0 as f64).collect();
     let steps: Vec<f64> = amounts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    if points.len() < FEWEST && !is_large_and_even(&steps) {
+        return None;
+    }
     let growth = (last.bytes.0 - first.bytes.0) as f64;
     let rises = steps.iter().filter(|step| **step > 0.0).count();
     let rising = rises as f64 / steps.len() as f64;
@@ -183,6 +185,13 @@ fn trend(series: &str, measures: FigureName, points: &[&TimelinePoint]) -> Optio
         moments: points.len(),
         cites: vec![cite(first), cite(last)],
     })
+}
+
+/// Whether memory rose by much and about equally from each of at least three moments to the next.
+fn is_large_and_even(steps: &[f64]) -> bool {
+    let least = steps.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = steps.iter().copied().fold(0.0, f64::max);
+    steps.len() >= 2 && least >= LARGE_STEP && most <= 1.25 * least
 }
 
 /// Whether the minimum of each quarter lies above that of the quarter before, and no single rise is most of the growth. Memory that is
@@ -264,6 +273,8 @@ mod tests {
         assert!(!is_steady(&[1.0, 1.1, 1.2, 1.3, 1.4, 9.0]), "a spike after small growth");
         assert!(!is_steady(&[6.0, 5.0, 4.0, 3.0, 2.0]), "a fall");
         assert!(!is_steady(&[1.0, 2.0, 3.0]), "too few to tell");
+        assert!(is_steady(&[5.11, 41.2, 77.31]), "a leak that fills the device in three prints");
+        assert!(!is_steady(&[5.0, 41.0, 51.0]), "warming up");
     }
 
     #[test]

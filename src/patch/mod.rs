@@ -6,6 +6,7 @@
 //! suffices alone, the cheapest sufficient set is determined.
 
 mod advice;
+mod build_step;
 mod consistent;
 mod container;
 mod edit;
@@ -360,7 +361,10 @@ impl<'a> Workbench<'a> {
         let section = |to| self.launch.setting(knob).is_none().then(|| section::edits(self.launch, knob, to)).flatten();
         let own = |to| Some(vec![edit(knob, spelling, to)?]);
         let of_container = |to| container::edits(self.launch, knob, spelling, to);
-        let mut edits = to.and_then(|to| section(to).or_else(|| own(to)).or_else(|| of_container(to)))?;
+        let step = self.facts.text("build.step").filter(|_| self.launch.setting(knob).is_none());
+        let of_build = |to| build_step::edits(self.launch, knob, spelling, to, step);
+        let mut edits =
+            to.and_then(|to| of_build(to).or_else(|| section(to)).or_else(|| own(to)).or_else(|| of_container(to)))?;
         for (knob, partner) in partners {
             edits.push(edit(knob, &partner.knob, &partner.to)?);
         }
