@@ -7,8 +7,6 @@ use crate::model::{Citation, FigureName, Incident, Kind, Phase, TimelinePoint};
 
 /// Fewest moments of a trend.
 const FEWEST: usize = 4;
-/// Of fewer moments, each must rise by this much from the one before, and by about as much: a leak of that size needs no more.
-const LARGE_STEP: f64 = 8e9;
 /// Fewest moments that can be divided into quarters.
 const FEWEST_FOR_QUARTERS: usize = 8;
 
@@ -187,11 +185,11 @@ fn trend(series: &str, measures: FigureName, points: &[&TimelinePoint]) -> Optio
     })
 }
 
-/// Whether memory rose by much and about equally from each of at least three moments to the next.
+/// Whether memory rose by much and about equally from each of at least three moments to the next: a leak of that size needs no more.
 fn is_large_and_even(steps: &[f64]) -> bool {
     let least = steps.iter().copied().fold(f64::INFINITY, f64::min);
     let most = steps.iter().copied().fold(0.0, f64::max);
-    steps.len() >= 2 && least >= LARGE_STEP && most <= 1.25 * least
+    steps.len() >= 2 && least >= TimelinePoint::FAR.0 as f64 && most <= 1.25 * least
 }
 
 /// Whether the minimum of each quarter lies above that of the quarter before, and no single rise is most of the growth. Memory that is

@@ -21,6 +21,8 @@ pub struct CodeWords {
     pub holds_settings: Vec<String>,
     /// Last steps of names of what works on rows of data, whose batches are not those of a model.
     pub works_on_data: Vec<String>,
+    /// Ends of names of classes that hold no weights, though they are loaded as those that do.
+    pub without_weights: Vec<String>,
     /// Methods that move a value to a device.
     pub moves: Vec<String>,
     /// How a device begins where one is named.
@@ -116,6 +118,12 @@ impl CodeWords {
     /// Whether a call of `name` works on rows of data: `ds.map`.
     pub fn is_of_data(&self, name: &str) -> bool {
         is_among(&self.works_on_data, name.rsplit('.').next().unwrap_or_default())
+    }
+
+    /// Whether a call of `name` makes something without weights: `AutoTokenizer.from_pretrained`.
+    pub fn has_no_weights(&self, name: &str) -> bool {
+        let class = name.rsplit('.').nth(1).unwrap_or_default();
+        self.without_weights.iter().any(|end| class.ends_with(end.as_str()))
     }
 
     /// Whether `method` moves a value to a device.

@@ -233,7 +233,7 @@ pub struct Turn {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct With {
-    /// Its id.
+    /// Its id; of another framework's, that name and a dot before it.
     pub knob: Arc<str>,
     /// Its value; absent: raised by the factor by which the other one is lowered, if the user set it.
     #[serde(default)]
@@ -250,6 +250,9 @@ pub struct With {
     /// Whether it only matters where the user set it, as what contradicts the other one and must go.
     #[serde(default)]
     pub where_set: bool,
+    /// Whether it is a list of numbers that must have as many items as the other one's new value says.
+    #[serde(default)]
+    pub as_many: bool,
     /// Other values that also satisfy the need.
     #[serde(default)]
     pub fits: Vec<String>,

@@ -68,6 +68,9 @@ pub struct Lever {
 pub struct ByHand {
     /// A condition (CEL) on the facts before the change.
     pub when: Condition,
+    /// A condition under which editing suffices all the same.
+    #[serde(default)]
+    pub unless: Option<Condition>,
     /// What must be done first, with facts in braces.
     pub text: Words,
 }

@@ -177,3 +177,8 @@ pub struct TimelinePoint {
     /// The words that state it.
     pub text: String,
 }
+
+impl TimelinePoint {
+    /// A rise from one moment to the next that says something by itself, where fewer moments than usual were printed.
+    pub const FAR: Bytes = Bytes(8_000_000_000);
+}

@@ -15,7 +15,8 @@ impl<'a> Workbench<'a> {
         let from = self.launch.setting(knob).map(|setting| setting.entry.value.to_string());
         let from = from.as_deref();
         for with in &turn.with {
-            let partner = self.knowledge.knobs.of(&knob.framework).find(|other| other.id == with.knob)?;
+            let (framework, id) = with.knob.split_once('.').unwrap_or((&knob.framework, &with.knob));
+            let partner = self.knowledge.knobs.of(framework).find(|other| *other.id == *id)?;
             let setting = self.launch.setting(partner).map(|setting| setting.entry.value.to_string());
             let to = match (&with.to, setting.as_deref()) {
                 (Some(to), Some(set)) if turn::is_at(partner, set, to) || with.fits.iter().any(|fit| fit == set) => {
@@ -25,6 +26,7 @@ impl<'a> Workbench<'a> {
                 (Some(to), _) => Some(to.clone()),
                 (None, Some(set)) if with.at_most => no_more_than(goal, set),
                 (None, Some(set)) if with.as_before => as_before(from, goal, set),
+                (None, Some(set)) if with.as_many => as_many(goal, set),
                 (None, Some(set)) if with.at_least => no_less_than(from, goal, set),
                 (None, Some(set)) => in_return(from, goal, set),
                 (None, None) => None,
@@ -49,6 +51,21 @@ fn in_return(from: Option<&str>, goal: &Goal, set: &str) -> Option<String> {
     let to: u64 = goal.words()?.parse().ok()?;
     let set: u64 = set.parse().ok()?;
     (from > to && to > 0 && from.is_multiple_of(to)).then(|| (set * (from / to)).to_string())
+}
+
+/// The list `set`, `0,1`, with so many more numbers that it has as many as `goal` says.
+fn as_many(goal: &Goal, set: &str) -> Option<String> {
+    let wanted: usize = goal.words()?.parse().ok()?;
+    let mut numbers: Vec<u32> = set.split(',').map(|item| item.trim().parse().ok()).collect::<Option<_>>()?;
+    if numbers.len() >= wanted || wanted > 64 {
+        return None;
+    }
+    let mut free = (0..).filter(|number| !set.split(',').any(|item| item.trim().parse() == Ok(*number)));
+    while numbers.len() < wanted {
+        numbers.push(free.next()?);
+    }
+    numbers.sort_unstable();
+    Some(numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(","))
 }
 
 /// The number of `goal`, if `set` is a larger one.

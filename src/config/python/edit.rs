@@ -5,7 +5,7 @@ use super::super::edit::{Edit, indentation, line_end, line_start, newline};
 use super::super::entry::Entry;
 use super::super::value::{number, number_like, plain, python_dictionary};
 use super::{Call, Code, moves, notebook};
-use crate::knowledge::ends_in;
+use crate::knowledge::{CodeWords, ends_in};
 
 /// The edits that give the setting `key` the value: in place of the old one, which `before` describes, else as another argument of the
 /// only call that it can belong to. `None` if there is no such call.
@@ -62,8 +62,16 @@ fn added(text: &str, code: &Code, key: &str, value: &Value) -> Option<Vec<Edit>>
     }
     let is_called = |call: &&Call| call.takes_options == takes_options && ends_in(&call.name, function);
     let sections = code.sections.iter().filter(|section| section.name == function);
-    let mut calls = code.calls.iter().filter(is_called).chain(sections);
-    let call = calls.next().filter(|call| call.is_open && calls.next().is_none())?;
+    let calls: Vec<&Call> = code.calls.iter().filter(is_called).chain(sections).collect();
+    // Of several, all but one may load what has no weights, such as a tokenizer.
+    let mut weighty = calls.iter().filter(|call| !CodeWords::shipped().has_no_weights(&call.name));
+    let call = match calls.as_slice() {
+        [call] => call,
+        _ => weighty.next().filter(|_| weighty.next().is_none())?,
+    };
+    if !call.is_open {
+        return None;
+    }
     // No call takes an argument twice, as one that stands there as a dictionary, whose members are the settings. A new dictionary is left to
     // the user, since it would be read back as its members, too.
     let is_dictionary = matches!(value, Value::Text(text) if python_dictionary(text).is_some());

@@ -27,7 +27,10 @@ pub(in crate::knowledge) fn check<'k>(
             let lever = levers.iter().find(|lever| lever.name == turn.name);
             let lever = lever.ok_or_else(|| fault(format!("no lever `{}` in rules/levers.toml", turn.name)))?;
             turns(turn, lever, knob.r#type).map_err(|problem| fault(format!("lever {}: {problem}", turn.name)))?;
-            let is_known = |id: &str| knobs.iter().any(|other| *other.id == *id && other.framework == knob.framework);
+            let is_known = |name: &str| {
+                let (framework, id) = name.split_once('.').unwrap_or((&knob.framework, name));
+                knobs.iter().any(|other| *other.id == *id && *other.framework == *framework)
+            };
             if let Some(with) = turn.with.iter().find(|with| !is_known(&with.knob)) {
                 return Err(fault(format!("lever {}: {} has no knob `{}`", turn.name, knob.framework, with.knob)));
             }

@@ -167,9 +167,19 @@ impl Series {
         }
     }
 
+    /// Whether each of at least three moments lies far above the one before: whatever a program prints so is no accident.
+    fn rises_far(&self) -> bool {
+        let mut pairs = self.points.windows(2);
+        let is_far = |pair: &[(usize, TimelinePoint)]| match pair {
+            [(_, before), (_, after)] => after.bytes.0.saturating_sub(before.bytes.0) >= TimelinePoint::FAR.0,
+            _ => false,
+        };
+        self.points.len() > 2 && pairs.all(is_far)
+    }
+
     /// The moments kept, in order.
     pub fn finish(self) -> Vec<TimelinePoint> {
-        if self.points.len() < self.fewest {
+        if self.points.len() < self.fewest && !self.rises_far() {
             return Vec::new();
         }
         let mut points = self.points;
