@@ -14,7 +14,7 @@ pub(super) fn is_dockerfile(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let first = lines.find(|line| !line.starts_with("ARG ")).unwrap_or_default();
     let mut words = first.split_whitespace();
-    words.next() == Some("FROM") && !matches!(words.nth(1), Some("import"))
+    words.next() == Some("FROM") && !matches!(words.nth(1), Some("import")) && !super::modelfile::is_modelfile(text)
 }
 
 pub(super) fn read(text: &str) -> Parsed {

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{dockerfile, ini, textproto, toml};
+use super::{dockerfile, ini, modelfile, textproto, toml};
 use crate::knowledge::{Inputs, Launchers};
 
 /// The syntax of a configuration.
@@ -42,7 +42,13 @@ impl Format {
             .any(|line| line.starts_with("#!") || Launchers::shipped().scheduler(line).is_some());
         match lines.find(|line| !is_comment(line)).unwrap_or_default() {
             _ if is_script => Format::Shell,
-            _ if ini::is_ini(text) || dockerfile::is_dockerfile(text) || textproto::is_textproto(text) => Format::Ini,
+            _ if ini::is_ini(text)
+                || modelfile::is_modelfile(text)
+                || dockerfile::is_dockerfile(text)
+                || textproto::is_textproto(text) =>
+            {
+                Format::Ini
+            }
             line if is_header(line) || is_assignment(line) && toml::read(text).is_ok() => Format::Toml,
             line if is_json(line) => Format::Json,
             line if is_yaml(line) => Format::Yaml,

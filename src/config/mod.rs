@@ -31,6 +31,7 @@ mod ini;
 mod json;
 mod kept;
 mod log;
+mod modelfile;
 mod path;
 #[cfg(feature = "python")]
 mod python;
@@ -373,6 +374,9 @@ impl Document {
         if old.is_some_and(|entry| self.reads_as(entry, value)) {
             return Ok(self.text.clone());
         }
+        if let Some(opposite) = self.opposite(before, wanted) {
+            return self.set_instead_of(&opposite, wanted);
+        }
         let edits = match &self.body {
             Body::Shell(shell) => shell::set(&self.text, shell, before, wanted)?,
             // An argument of a program that the file starts: the word itself is replaced, or another goes behind its last option.
@@ -390,6 +394,7 @@ impl Document {
                     (None, Some(EntryKind::Env)) if dockerfile::is_dockerfile(&self.text) => {
                         dockerfile::added(&self.text, key, value)
                     }
+                    (None, _) if modelfile::is_modelfile(&self.text) => modelfile::added(&self.text, key, value),
                     (None, kind) => ini::added(&self.text, kind.unwrap_or(EntryKind::Setting), key, value),
                 };
                 vec![edit.ok_or_else(unwritable)?]
@@ -443,6 +448,7 @@ impl Document {
 
 fn parse(format: Format, text: &str) -> Result<Parsed, Remark> {
     match format {
+        Format::Ini if modelfile::is_modelfile(text) => Ok(modelfile::read(text)),
         Format::Ini if dockerfile::is_dockerfile(text) => Ok(dockerfile::read(text)),
         Format::Ini => Ok(textproto::read(text).unwrap_or_else(|| ini::read(text))),
         Format::Json => {

@@ -28,7 +28,11 @@ impl Document {
         // In code a call has the name of its class before its own: `AutoModel.from_pretrained.dtype`.
         let longer = || {
             let ends = |entry: &&Entry| entry.key.strip_suffix(key).is_some_and(|start| start.ends_with('.'));
-            written.entries.iter().rev().find(|entry| matches!(self.body, Body::Python(_)) && old.is_none() && ends(entry))
+            written
+                .entries
+                .iter()
+                .rev()
+                .find(|entry| matches!(self.body, Body::Python(_)) && old.is_none() && ends(entry))
         };
         match written.choose(key, kind, command).and_then(|at| written.entries.get(at)).or_else(longer) {
             Some(entry) => self.reads_as(entry, value),

@@ -3,6 +3,34 @@
 use std::ops::Range;
 
 use super::edit::{Edit, line_end, line_start, next_line};
+use super::{Document, EditError, Entry, EntryKind, Value, Wanted};
+
+impl Document {
+    /// The switch in the same command that says the opposite of the wanted one, which is not set: `no-lazy` of `--lazy`.
+    pub(super) fn opposite(&self, before: Option<usize>, wanted: Wanted<'_>) -> Option<String> {
+        let is_switched_on = before.is_none() && *wanted.value == Value::Bool(true);
+        let name = Some(wanted.key.trim_start_matches('-')).filter(|_| is_switched_on)?;
+        let opposites = match name.strip_prefix("no-").or_else(|| name.strip_prefix("no_")) {
+            Some(rest) => vec![rest.to_owned()],
+            None => vec![format!("no-{name}"), format!("no_{name}")],
+        };
+        let is_it = |entry: &&Entry| {
+            entry.kind == EntryKind::Flag
+                && opposites.contains(&entry.key)
+                && (wanted.command.is_none() || entry.command == wanted.command)
+        };
+        self.entries.iter().find(is_it).map(|entry| entry.key.clone())
+    }
+
+    /// The text with `opposite` removed and the wanted switch added.
+    pub(super) fn set_instead_of(&self, opposite: &str, wanted: Wanted<'_>) -> Result<String, EditError> {
+        let off = Wanted { key: opposite, value: &Value::Bool(false), ..wanted };
+        let text = self.edited(off)?;
+        let without = Document::read_as(self.format, self.path.clone(), &text);
+        let unwritable = || EditError::Unwritable { key: wanted.key.to_owned(), value: wanted.value.to_string() };
+        without.map_err(|_| unwritable())?.edited(wanted)
+    }
+}
 
 /// The edit that removes the word at `word` with what belongs to it alone: quotes, a comma, its line. `None` if only other words would
 /// tell where it ends.
@@ -37,6 +65,19 @@ mod tests {
     use crate::config::{Document, EntryKind, Value};
 
     type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+    #[test]
+    fn a_switch_replaces_its_opposite() -> Outcome {
+        for (before, after) in [
+            ("convert --no-lazy --a 1\n", "convert --a 1 --lazy\n"),
+            ("convert --no_lazy --a 1\n", "convert --a 1 --lazy\n"),
+            ("convert --no-other --a 1\n", "convert --no-other --a 1 --lazy\n"),
+        ] {
+            let document = Document::read("run.sh", before)?;
+            assert_eq!(document.set_as(EntryKind::Flag, None, "lazy", &Value::Bool(true))?, after);
+        }
+        Ok(())
+    }
 
     #[test]
     fn a_switch_is_removed_from_what_a_container_runs() -> Outcome {

@@ -16,6 +16,9 @@ pub struct Launchers {
     /// Systems that queue scripts, and read options in them.
     #[serde(default)]
     pub scheduler: Vec<Scheduler>,
+    /// Programs of which an option's value is a list of options.
+    #[serde(default)]
+    pub lister: Vec<Lister>,
     /// The other words by which commands are recognised.
     pub programs: Programs,
     /// The variables that Slurm sets, by the directive's option that decides them.
@@ -57,6 +60,16 @@ pub struct Scheduler {
     pub mark: String,
     /// Options whose value is a list of options.
     #[serde(default)]
+    pub lists: Vec<String>,
+}
+
+/// Programs that pass options on to another one.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lister {
+    /// Their names.
+    pub names: Vec<String>,
+    /// Options whose value is a list of options: `--model_args a=1,b=2`.
     pub lists: Vec<String>,
 }
 
@@ -113,6 +126,13 @@ impl Launchers {
     /// The launchers in the binary.
     pub fn shipped() -> &'static Launchers {
         &SHIPPED
+    }
+
+    /// The options of the program `name` whose value is a list of options.
+    pub fn lists_of(&self, name: &str) -> &[String] {
+        let name = name.rsplit('/').next().unwrap_or(name);
+        let is_it = |lister: &&Lister| lister.names.iter().any(|known| known == name);
+        self.lister.iter().find(is_it).map_or(&[], |lister| &lister.lists)
     }
 
     /// The scheduler that reads options in a line of a script.

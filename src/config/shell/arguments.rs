@@ -86,7 +86,13 @@ pub(in super::super) fn arguments(
 }
 
 /// The items of those of `arguments` that are named in `lists`, in place of the lists themselves. `-l mem=8gb` has the key `l mem`.
-pub(in super::super) fn listed(fields: &[String], arguments: Vec<Argument>, lists: &[String]) -> Vec<Argument> {
+/// `borders` are what stands between items.
+pub(in super::super) fn listed(
+    fields: &[String],
+    arguments: Vec<Argument>,
+    lists: &[String],
+    borders: &[char],
+) -> Vec<Argument> {
     let items = |list: Argument| -> Vec<Argument> {
         // `-lselect=1:mem=8gb`, whose first item looks like the option's name.
         let attached = lists.iter().find(|name| list.form != Form::Spaced && list.key.starts_with(name.as_str()));
@@ -100,8 +106,8 @@ pub(in super::super) fn listed(fields: &[String], arguments: Vec<Argument>, list
             let mut from = if attached.is_some() { 1 + name.len() } else { 0 };
             let text = fields.get(field).and_then(|text| text.get(from..)).unwrap_or_default();
             // LSF groups them in words: `rusage[mem=32GB:ngpus=1] span[hosts=1]`.
-            for item in text.split_inclusive([',', ':', '[', ']', ' ']) {
-                let text = item.trim_end_matches([',', ':', '[', ']', ' ']);
+            for item in text.split_inclusive(borders) {
+                let text = item.trim_end_matches(borders);
                 let is_item = |(item, value): &(&str, &str)| {
                     !value.is_empty() && !value.starts_with('=') && !item.ends_with(['<', '>', '!'])
                 };

@@ -111,13 +111,16 @@ fn settled(text: &str, script: Script) -> Parsed {
             let (arguments, operands) = arguments::arguments(&fields, stage.arguments.clone(), goes_with);
             let scheduler = Launchers::shipped().scheduler(&stage.program);
             let lists = scheduler.map_or(&[][..], |scheduler| &scheduler.lists);
-            let arguments = arguments::listed(&fields, arguments, lists);
+            let arguments = arguments::listed(&fields, arguments, lists, &[',', ':', '[', ']', ' ']);
             directives.push(CommandLine { call: number, stage, arguments, operands });
             continue;
         }
         for stage in launchers::stages(&fields) {
             let (arguments, operands) = arguments::arguments(&fields, stage.arguments.clone(), goes_with);
             let (program, target) = (stage.program.clone(), stage.target.clone());
+            let started = [Some(&*program), target.as_deref()].into_iter().flatten();
+            let lists = started.flat_map(|name| Launchers::shipped().lists_of(name)).cloned().collect::<Vec<_>>();
+            let arguments = arguments::listed(&fields, arguments, &lists, &[',']);
             let words = operands.iter().filter_map(|at| fields.get(*at).cloned()).collect();
             shown.push(FoundCommand { program, target, operands: words, at: call.span.start });
             commands.push(CommandLine { call: number, stage, arguments, operands });

@@ -9,7 +9,7 @@ use super::super::arguments::{Argument, Form};
 use super::super::expand::Field;
 use super::super::script::{Assignment, Call, Role};
 use super::super::words::{Quote, name_length};
-use super::super::{CommandLine, allocator_options, are_together, home, is_spread};
+use super::super::{CommandLine, allocator_options, are_together, home, is_spread, part};
 use super::{Editor, is_safe};
 
 /// The place of a new setting, and the text that separates it from what precedes it.
@@ -51,10 +51,28 @@ impl Editor<'_> {
         }
     }
 
+    /// Adds `item` behind the last one of the list that the option `list` is given: `--model_args a=1,b=2`.
+    fn add_item(&self, call: &Call, command_line: &CommandLine, list: &str, item: &str) -> Option<Vec<Edit>> {
+        let is_of = |argument: &&Argument| {
+            matches!(argument.form, Form::Item(..)) && argument.key.split_once(' ').is_some_and(|(of, _)| of == list)
+        };
+        let last = command_line.arguments.iter().rev().find(is_of)?;
+        let Form::Item(from, to) = last.form else { return None };
+        let field = call.fields.get(last.name)?;
+        let chunks = part(field, from, to);
+        let [chunk] = chunks.as_slice() else { return None };
+        let value = self.written("", "True");
+        let is_plain = chunk.depth() == home(field) && chunk.is_exact && is_safe(&value);
+        is_plain.then(|| vec![Edit::insert(chunk.span.end, format!(",{item}={value}"))])
+    }
+
     fn add_argument(&self, command: usize, kind: Option<EntryKind>) -> Option<Vec<Edit>> {
         let (call, command_line) = self.command_line(command)?;
         if call.is_directive {
             return self.add_directive();
+        }
+        if let Some((list, item)) = self.wanted.key.trim_start_matches('-').split_once(' ') {
+            return self.add_item(call, command_line, list, item);
         }
         let is_override = |argument: &&Argument| matches!(argument.form, Form::Override(_));
         let (overrides, flags): (Vec<&Argument>, Vec<&Argument>) = command_line.arguments.iter().partition(is_override);
