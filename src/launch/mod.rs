@@ -370,6 +370,20 @@ impl<'k> JobConfig<'k> {
         self.index.setting(&self.documents, knob)
     }
 
+    /// The variable for `knob`, an option that is not set, where a container gives its program's options as variables: `CUDA_GRAPHS`.
+    pub fn as_variable<'n>(&self, knob: &'n Knob) -> Option<&'n str> {
+        let is_variable = |name: &&str| name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+        let name = knob.names().find(is_variable).filter(|_| knob.target == Target::Cli)?;
+        let given: Vec<EntryKind> = self
+            .knobs_of(&knob.framework)
+            .filter(|other| other.target == Target::Cli)
+            .filter_map(|other| self.setting(other).filter(Setting::is_own))
+            .map(|setting| setting.entry.kind)
+            .collect();
+        let is_so = given.contains(&EntryKind::Env) && !given.contains(&EntryKind::Flag);
+        (is_so && self.setting(knob).is_none_or(|setting| !setting.is_own())).then_some(name)
+    }
+
     /// The name of `knob` for which a configuration in Python has the section.
     pub fn name_in_section<'n>(&self, knob: &'n Knob) -> Option<&'n str> {
         let mut codes = self.documents.iter().filter(|document| document.format() == Format::Python);

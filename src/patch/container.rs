@@ -7,7 +7,7 @@ use crate::model::{Edit, Given, Scalar};
 
 /// The edits that give the variable of `knob` to the container that runs the job, in the first file that has one.
 pub(super) fn edits(launch: &JobConfig<'_>, knob: &Knob, spelling: &str, to: &Scalar) -> Option<Vec<Edit>> {
-    if knob.target != Target::Env || super::edit::is_open(to) {
+    if knob.target != Target::Env && launch.as_variable(knob).is_none() || super::edit::is_open(to) {
         return None;
     }
     let (name, value) = super::line::assigned(launch, spelling, to);

@@ -53,7 +53,31 @@ pub(super) fn edit(
     let in_its_configuration = edits.find(is_possible);
     let of_launcher = || of_launcher(launch, knob, spelling, to).find(is_possible);
     let of_part = || of_part(launch, knob, to, roles).find(is_possible);
-    in_its_configuration.or_else(of_launcher).or_else(of_part).map(|(_, edit)| edit)
+    let of_chart = || of_chart(launch, knob, to).find(is_possible);
+    in_its_configuration.or_else(of_launcher).or_else(of_part).or_else(of_chart).map(|(_, edit)| edit)
+}
+
+/// The edits that give `knob`, an option, to the section of a chart's values in which the program's other options stand:
+/// `modelSpec[0].vllmConfig.maxModelLen`. Of several such sections none is known to be meant.
+fn of_chart<'a>(
+    launch: &'a JobConfig<'_>,
+    knob: &'a Knob,
+    to: &'a Scalar,
+) -> impl Iterator<Item = (&'a Document, Edit)> {
+    let names = knob.names().filter(|name| knob.target == Target::Cli && !name.contains([' ', '*']));
+    let within: Vec<(&str, &str)> = names.filter_map(|name| name.rsplit_once('.')).collect();
+    let documents = launch.documents().iter().filter(|document| document.format() == Format::Yaml);
+    documents.filter_map(move |document| {
+        let settings = || document.entries().iter().filter(|entry| entry.kind == EntryKind::Setting);
+        within.iter().find_map(|(section, name)| {
+            let ends = |above: &&str| *above == *section || above.ends_with(&format!(".{section}"));
+            let above = |entry: &'a Entry| Some(entry.key.rsplit_once('.')?.0).filter(ends);
+            let sections: BTreeSet<&str> = settings().filter_map(above).collect();
+            let section = sections.first().filter(|_| sections.len() == 1)?;
+            let (file, key) = (document.path().clone(), format!("{section}.{name}"));
+            Some((document, Edit { file, key, to: to.clone(), given: Given::Setting, command: None }))
+        })
+    })
 }
 
 /// The edits that give `knob` to the part of a file that it belongs to, `services.*.shm_size`: the part that is called like the process

@@ -19,6 +19,9 @@ pub(super) fn line(launch: &JobConfig<'_>, knob: &Knob, spelling: &str, to: &Sca
             Some(class) => format!("{class}(…, {spelling}={})", argument(to)),
             // Words, where the program takes no options.
             None if knob.called.is_some() && spelling.contains(' ') => format!("# {spelling}: {to}"),
+            None if launch.as_variable(knob) == Some(spelling) => {
+                container::lines(launch, spelling, to).unwrap_or_else(|| export(launch, spelling, to))
+            }
             None => flag(launch, spelling, to),
         },
         Target::Yaml if launch.takes_overrides(knob) => format!("{spelling}={}", in_words(to)),

@@ -50,6 +50,9 @@ impl Workbench<'_> {
         if let Some(written) = written {
             return (!self.is_of_another_version(knob, written)).then(|| written.to_owned());
         }
+        if let Some(name) = self.launch.as_variable(knob) {
+            return Some(name.to_owned());
+        }
         if let Some(name) = self.launch.name_in_section(knob) {
             return Some(name.to_owned());
         }

@@ -43,10 +43,10 @@ pub fn next_step(name: OtherFailureName, language: Language) -> Option<&'static 
             "原生调用栈：设置 PYTHONFAULTHANDLER=1 可打印 Python 当时的位置",
         ),
         OtherFailureName::DiskFull => (
-            "`df -h` and the quota of the path; old checkpoints; in a pod, resources.limits.ephemeral-storage, \
-                 or a volume for what it downloads and writes",
-            "该路径的 `df -h` 与配额；旧检查点；在 pod 中则看 resources.limits.ephemeral-storage，\
-                 或为其下载和写入的内容挂载卷",
+            "`df -h` and the quota of the path; TMPDIR, where temporary files go to a small disk or a tmpfs; old checkpoints; \
+                 in a pod, resources.limits.ephemeral-storage, or a volume for what it downloads and writes",
+            "该路径的 `df -h` 与配额；若临时文件写在小盘或 tmpfs 上，设置 TMPDIR；旧检查点；\
+                 在 pod 中则看 resources.limits.ephemeral-storage，或为其下载和写入的内容挂载卷",
         ),
         OtherFailureName::IoError => (
             "the path, from the node that failed: whether it exists, is mounted and whole",
