@@ -66,6 +66,9 @@ pub struct CodeCall {
     /// The methods whose call it replaces.
     #[serde(default)]
     pub instead_of: Vec<String>,
+    /// The arguments with which it is called.
+    #[serde(default)]
+    pub arguments: String,
     /// Words of the names of what makes the values that have it.
     #[serde(default)]
     pub made_by: Vec<String>,

@@ -91,6 +91,8 @@ pub enum Starts {
 pub struct Programs {
     /// Programs, other than Python and scripts, that launchers start.
     pub names: Vec<String>,
+    /// Variables whose value is a list of a program's options.
+    pub option_variables: Vec<String>,
     /// Programs that read a script themselves.
     pub shells: Vec<String>,
     /// Programs that submit a script to run later.

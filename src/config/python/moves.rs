@@ -90,7 +90,7 @@ pub(super) fn call(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
         return None;
     }
     let (start, end) = (made.statement.start, line_end(text, made.statement.end));
-    let line = format!("{}{}{}.{method}()", newline(text), indentation(text, start), made.name);
+    let line = format!("{}{}{}.{method}({})", newline(text), indentation(text, start), made.name, row.arguments);
     // Behind another statement of the line nothing is known.
     let is_alone = text.get(made.statement.end..end)?.trim_start();
     (is_alone.is_empty() || is_alone.starts_with('#')).then(|| vec![Edit::insert(end, line)])

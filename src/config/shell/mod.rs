@@ -12,6 +12,7 @@ mod edit;
 mod expand;
 mod launchers;
 mod lexer;
+mod option_words;
 mod script;
 mod words;
 
@@ -68,6 +69,8 @@ enum Origin {
     Option(usize, Range<usize>),
     /// A setting in the embedded configuration with this index.
     Embedded(usize),
+    /// A word in the value of a variable whose words are options: a switch, or the value of an option.
+    Word(Range<usize>),
 }
 
 /// A configuration within a script: a file that it writes, or JSON given to a flag.
@@ -197,6 +200,7 @@ impl Settings<'_> {
             let mut found = valued(&assignment.name, value, kind, place.clone());
             found.command = None;
             self.found.push((statement, found, Origin::Assignment(number)));
+            self.options_in(assignment, statement);
             if let [chunk] = value.as_slice()
                 && allocator_options::has_options(&assignment.name)
                 && chunk.is_exact
@@ -213,6 +217,23 @@ impl Settings<'_> {
                     ));
                 }
             }
+        }
+    }
+
+    /// The options in the value of a variable that a program reads as part of its command line.
+    fn options_in(&mut self, assignment: &script::Assignment, statement: usize) {
+        let Some([chunk]) = assignment.value.as_deref() else { return };
+        if !chunk.is_exact || !Launchers::shipped().programs.option_variables.contains(&assignment.name) {
+            return;
+        }
+        for option in option_words::options(&chunk.text) {
+            let moved = |span: Range<usize>| chunk.span.start + span.start..chunk.span.start + span.end;
+            let (value, span) = match option.value {
+                Some(span) => (Value::of_word(&chunk.text[span.clone()]), moved(span)),
+                None => (Value::Bool(true), moved(option.word)),
+            };
+            let found = FoundSetting::new(option.name, value, EntryKind::Flag, span.clone());
+            self.found.push((statement, found, Origin::Word(span)));
         }
     }
 

@@ -11,6 +11,7 @@ use super::super::script::{Assignment, Call, Role};
 use super::super::words::{Quote, name_length};
 use super::super::{CommandLine, allocator_options, are_together, home, is_spread, part};
 use super::{Editor, is_safe};
+use crate::knowledge::Launchers;
 
 /// The place of a new setting, and the text that separates it from what precedes it.
 struct Gap {
@@ -45,10 +46,29 @@ impl Editor<'_> {
             Some(EntryKind::Directive) => Ok(self.add_directive()),
             kind => {
                 let command = self.wanted.command.or(self.shell.main);
+                if let Some(edits) = self.add_word().filter(|_| command.is_none()) {
+                    return Ok(Some(edits));
+                }
                 let command = command.ok_or_else(|| EditError::NoCommand(key.to_owned()))?;
                 Ok(self.add_argument(command, kind))
             }
         }
+    }
+
+    /// Adds an option behind those in the variable that a program reads as part of its command line.
+    fn add_word(&self) -> Option<Vec<Edit>> {
+        let is_list =
+            |assignment: &&Assignment| Launchers::shipped().programs.option_variables.contains(&assignment.name);
+        let assignment = self.shell.script.assignments.iter().rev().find(is_list)?;
+        let Some([chunk]) = assignment.value.as_deref() else { return None };
+        let name = self.wanted.key.trim_start_matches('-');
+        let words = match self.wanted.value {
+            Value::Bool(true) => format!("--{name}"),
+            _ => format!("--{name} {}", Some(self.written("", "True")).filter(|new| is_safe(new))?),
+        };
+        let is_quoted = chunk.quote != Quote::Bare || chunk.text.is_empty();
+        (chunk.depth() == 0 && chunk.is_exact && is_quoted)
+            .then(|| vec![Edit::insert(chunk.span.end, format!(" {words}"))])
     }
 
     /// Adds `item` behind the last one of the list that the option `list` is given: `--model_args a=1,b=2`.

@@ -8,7 +8,7 @@ use super::super::arguments::{Argument, Form};
 use super::super::expand::{Chunk, Field};
 use super::super::script::{Assignment, Call, Role};
 use super::super::words::Quote;
-use super::super::{Origin, home, part, place, tail};
+use super::super::{Origin, home, option_words, part, place, tail};
 use super::{Editor, is_safe};
 
 /// The place where a value is to be written, and its quotes.
@@ -36,6 +36,17 @@ impl Editor<'_> {
                 let new = self.written(&old[colon + 1..], "True");
                 is_safe(&new).then(|| vec![Edit::replace(span, new)])
             }),
+            Origin::Word(span) => {
+                let old = self.words(span);
+                let is_switch = old.starts_with('-');
+                let new = self.written(old, "True");
+                match self.wanted.value {
+                    Value::Bool(false) if is_switch => {
+                        Some(vec![Edit::delete(option_words::with_blanks(self.text, span))])
+                    }
+                    _ => (!is_switch && is_safe(&new)).then(|| vec![Edit::replace(span.clone(), new)]),
+                }
+            }
             Origin::Embedded(number) => return self.change_embedded(*number).map(Some),
         })
     }
