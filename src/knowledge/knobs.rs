@@ -14,7 +14,7 @@ mod check;
 mod tests;
 
 pub use by_framework::Knobs;
-pub(super) use check::check;
+pub(super) use check::{check, check_partners};
 
 /// One file of `rules/knobs/`: the knobs of a framework.
 #[derive(Debug, Deserialize)]

@@ -266,6 +266,9 @@ impl Knowledge {
         for (file, knobs) in &by_file {
             knobs::check(knobs, file.origin, &mut known, &levers, &facts).map_err(|problem| file.wrong(problem))?;
         }
+        for (file, knobs) in &by_file {
+            knobs::check_partners(knobs, &known).map_err(|problem| file.wrong(problem))?;
+        }
         let messages = read::messages(files)?;
         if let Some((file, problem)) = messages.iter().find_map(|(file, known)| Some((file, known.problem()?))) {
             return Err(file.wrong(problem));

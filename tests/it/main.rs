@@ -63,6 +63,7 @@ mod run_not_trained;
 mod schema;
 mod sequence;
 mod server;
+mod service_edits;
 mod serving_advice;
 mod snapshot;
 mod store;

@@ -27,13 +27,6 @@ pub(in crate::knowledge) fn check<'k>(
             let lever = levers.iter().find(|lever| lever.name == turn.name);
             let lever = lever.ok_or_else(|| fault(format!("no lever `{}` in rules/levers.toml", turn.name)))?;
             turns(turn, lever, knob.r#type).map_err(|problem| fault(format!("lever {}: {problem}", turn.name)))?;
-            let is_known = |name: &str| {
-                let (framework, id) = name.split_once('.').unwrap_or((&knob.framework, name));
-                knobs.iter().any(|other| *other.id == *id && *other.framework == *framework)
-            };
-            if let Some(with) = turn.with.iter().find(|with| !is_known(&with.knob)) {
-                return Err(fault(format!("lever {}: {} has no knob `{}`", turn.name, knob.framework, with.knob)));
-            }
         }
         meanings(knob, facts).map_err(fault)?;
         if knob.constraint.iter().any(|constraint| constraint.unless.is_some() && constraint.only.is_some()) {
@@ -44,6 +37,25 @@ pub(in crate::knowledge) fn check<'k>(
         // In a user's knobs English may stand in for Chinese.
         if origin == Origin::Shipped && words.any(|words| words.is_partial()) {
             return Err(fault("`moves`, `cost`, each constraint and each note need English and Chinese".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that what `knobs` are set with is among `known`, all frameworks and ids.
+pub(in crate::knowledge) fn check_partners(knobs: &[Knob], known: &HashSet<(&str, &str)>) -> Result<(), String> {
+    for knob in knobs {
+        for turn in &knob.lever {
+            let of = |name: &str| match name.split_once('.') {
+                Some(full) => known.contains(&full),
+                None => known.contains(&(&*knob.framework, name)),
+            };
+            if let Some(with) = turn.with.iter().find(|with| !of(&with.knob)) {
+                return Err(format!(
+                    "{}: lever {}: {} has no knob `{}`",
+                    knob.id, turn.name, knob.framework, with.knob
+                ));
+            }
         }
     }
     Ok(())
