@@ -175,3 +175,14 @@ fn files_in_memory_are_no_processes() -> Outcome {
     assert_eq!((cause(&report)?, turned(&report)?[0]), ("machine_wide_pressure", "files in tmpfs"));
     Ok(())
 }
+
+#[test]
+fn a_workers_own_limit_is_not_too_many_workers() -> Outcome {
+    let log = "2025-01-21 11:02:13,402 - distributed.worker.memory - WARNING - Worker is at 81% memory usage. Pausing worker.  Process memory: 3.03 GiB -- Worker memory limit: 3.73 GiB\n2025-01-21 11:02:14,201 - distributed.nanny.memory - WARNING - Worker tcp://127.0.0.1:40121 (pid=3321) exceeded 95% memory budget. Restarting...\n";
+    let code = "from dask.distributed import Client, LocalCluster\nc = Client(LocalCluster(n_workers=16, memory_limit=\"4GB\"))\n";
+    let end = report(&[("job.log", log), ("prep.py", code)])?;
+    assert_eq!(cause(&end)?, "container_limit_too_small");
+    assert!(added(&end)?.contains("memory_limit=\"8GB\""));
+    assert!(!turned(&end)?.contains(&"RAM"));
+    Ok(())
+}
