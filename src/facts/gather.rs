@@ -72,10 +72,11 @@ fn stack(facts: &mut Facts, found: &FoundIncident) {
     let last: Vec<Citation> = found.frames.last().map(|frame| frame.at.clone()).into_iter().collect();
     facts.cite("frames", Value::List(frames), last.clone());
     facts.cite("code", Value::List(found.frames.iter().map(|frame| text(&frame.code)).collect()), last.clone());
+    // Empty where a library failed, so that conditions can ask for what it does not say.
     let is_own = |file: &str| below_installation(file) == file;
-    if let Some(frame) = found.frames.last().filter(|frame| is_own(&frame.file.replace('\\', "/"))) {
-        facts.cite("failing.code", text(&frame.code), last);
-    }
+    let own = found.frames.last().filter(|frame| is_own(&frame.file.replace('\\', "/")));
+    let cites = if own.is_some() { last } else { Vec::new() };
+    facts.cite("failing.code", text(own.map_or("", |frame| &frame.code)), cites);
 }
 
 fn figures(facts: &mut Facts, incident: &Incident) {
