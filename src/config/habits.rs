@@ -1,6 +1,11 @@
 //! What code does that is no setting.
 
 use std::ops::Range;
+use std::sync::Arc;
+
+use super::edit::LineStarts;
+use super::{Body, Document};
+use crate::model::{Citation, Location};
 
 /// The functions that code calls, and the results that it keeps from one pass of a loop to the next.
 #[derive(Debug, Clone, Default)]
@@ -15,4 +20,33 @@ pub struct Habits {
     pub releases: Vec<(usize, &'static str)>,
     /// Where a data set keeps what it has read: `self.cache[index] = image` in `__getitem__`.
     pub caches: Vec<Range<usize>>,
+}
+
+impl Document {
+    /// What a program in Python keeps from one pass of a loop to the next: `running += loss`.
+    pub fn kept(&self) -> Vec<Citation> {
+        let Body::Python(code) = &self.body else { return Vec::new() };
+        self.cited(&code.habits().keeps)
+    }
+
+    /// What a data set in Python keeps of what it has read: `self.cache[index] = image`.
+    pub fn caches(&self) -> Vec<Citation> {
+        let Body::Python(code) = &self.body else { return Vec::new() };
+        self.cited(&code.habits().caches)
+    }
+
+    /// How many of the values that a program in Python keeps are tensors whose graphs or memory need not be kept.
+    pub(super) fn releases(&self) -> usize {
+        if let Body::Python(code) = &self.body { code.habits().releases.len() } else { 0 }
+    }
+
+    fn cited(&self, spans: &[Range<usize>]) -> Vec<Citation> {
+        let lines = LineStarts::of(&self.text);
+        let cite = |span: &Range<usize>| {
+            let (line, column) = lines.locate(span.start);
+            let location = Location { path: Arc::clone(&self.path), line, column };
+            Some(Citation::new(location, self.text.get(span.clone())?.to_owned()))
+        };
+        spans.iter().filter_map(cite).collect()
+    }
 }

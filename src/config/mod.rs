@@ -274,33 +274,6 @@ impl Document {
         if let Body::Python(code) = &self.body { &code.habits().calls } else { &[] }
     }
 
-    /// What a program in Python keeps from one pass of a loop to the next: `running += loss`.
-    pub fn kept(&self) -> Vec<Citation> {
-        let Body::Python(code) = &self.body else { return Vec::new() };
-        self.cited(&code.habits().keeps)
-    }
-
-    /// What a data set in Python keeps of what it has read: `self.cache[index] = image`.
-    pub fn caches(&self) -> Vec<Citation> {
-        let Body::Python(code) = &self.body else { return Vec::new() };
-        self.cited(&code.habits().caches)
-    }
-
-    /// How many of the values that a program in Python keeps are tensors whose graphs or memory need not be kept.
-    fn releases(&self) -> usize {
-        if let Body::Python(code) = &self.body { code.habits().releases.len() } else { 0 }
-    }
-
-    fn cited(&self, spans: &[Range<usize>]) -> Vec<Citation> {
-        let lines = LineStarts::of(&self.text);
-        let cite = |span: &Range<usize>| {
-            let (line, column) = lines.locate(span.start);
-            let location = Location { path: Arc::clone(&self.path), line, column };
-            Some(Citation::new(location, self.text.get(span.clone())?.to_owned()))
-        };
-        spans.iter().filter_map(cite).collect()
-    }
-
     /// Drops the settings that options of the program itself decide, as far as `is_given` says that these are given elsewhere.
     pub fn leave_out(&mut self, is_given: impl Fn(&str) -> bool) {
         if let Body::Python(code) = &self.body {
