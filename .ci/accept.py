@@ -176,6 +176,10 @@ def container_options(key, old, new):
     return [key]
 
 
+# What an edit changes besides: a value that is kept without its graph leaves the device, too.
+ALONG = {"tensor.detach()": ["cpu()"]}
+
+
 def fault(parse, parser, path, before, after, patch, wheels):
     """What is wrong with a patch according to an independent parser, or nothing; and whether the framework's own parser was asked."""
     if path.suffix == ".json":
@@ -199,7 +203,8 @@ def fault(parse, parser, path, before, after, patch, wheels):
         changed = differing(script_settings(before, parser), script_settings(after, parser))
     knobs = [patch["knob"], *(partner["knob"] for partner in patch.get("with", []))]
     beside = sections().get(patch["knob"], [])
-    others = [key for key in changed if not any(is_knob(key, knob) for knob in knobs) and not is_of_section(key, beside)]
+    along = ALONG.get(patch["knob"], [])
+    others = [key for key in changed if not any(is_knob(key, knob) for knob in knobs) and not is_of_section(key, beside) and key not in along]
     if not changed or others:
         return f"it changes {changed}", False
     old, new = (parsers.complaints(path, text, wheels) for text in (before, after))
