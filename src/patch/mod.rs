@@ -114,7 +114,7 @@ struct Proposed<'k> {
     is_by_hand: bool,
     /// Whether the rule knows better than what the failing program advises.
     is_first: bool,
-    /// Whether it names no setting of the job's framework and edits none of its files.
+    /// Whether it names no setting of the job or its framework and edits none of its files.
     is_general: bool,
 }
 
@@ -326,7 +326,7 @@ impl<'a> Workbench<'a> {
             outcomes: None,
         };
         drop(then);
-        let is_general = knob.is_generic() && patch.diff.is_none();
+        let is_general = knob.is_generic() && patch.diff.is_none() && patch.from.is_none();
         Some(Proposed { patch, turned, is_advised, is_by_hand, is_first: row.first, is_general })
     }
 
