@@ -207,12 +207,11 @@ impl Index {
         self.at(place).and_then(|input| input.timeouts.get(&rank)).is_some_and(|line| *line < place.line)
     }
 
-    /// The lines that state a fault that the program made itself, at most `lines` lines before `place`.
-    pub fn faults_before(&self, place: &Location, lines: u64) -> impl Iterator<Item = LineNumber> + '_ {
-        let faults = self.at(place).map_or(&[][..], |input| &input.faults);
-        let (from, to) = (place.line.0.saturating_sub(lines), place.line);
-        let first = faults.partition_point(|line| line.0 < from);
-        faults[first..].iter().copied().take_while(move |line| *line < to)
+    /// Whether a traceback ends, at most `lines` lines before `place`, in a fault that the program made itself.
+    pub fn raised_fault_before(&self, place: &Location, lines: u64) -> bool {
+        let Some(Input { faults, ends, .. }) = self.at(place) else { return false };
+        let first = faults.partition_point(|line| line.0 < place.line.0.saturating_sub(lines));
+        faults[first..].iter().take_while(|line| **line < place.line).any(|line| ends.contains_key(line))
     }
 
     /// Whether an earlier line states another failure.

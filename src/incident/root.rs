@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Case;
 use super::attempts::Attempts;
 use crate::knowledge::Knowledge;
-use crate::model::{Basis, Clock, Death, Event, Exit, FigureName, Kind, Location, NO_OOM_KILL, Severity, Victim, What};
+use crate::model::{Basis, Clock, Death, Event, Exit, FigureName, Kind, NO_OOM_KILL, Severity, Victim, What};
 
 /// Events that are one incident.
 pub(super) struct Group {
@@ -247,11 +247,7 @@ fn cleared_away(case: &Case, kill: &Event) -> bool {
     /// Between the exception and the shell's word stand the launcher's own lines.
     const LINES: u64 = 16;
     let is_bare = death(kill).is_some_and(|death| death.victim.pid.is_none() && death.victim.rank.is_none());
-    is_bare
-        && case.index.faults_before(&kill.at.location, LINES).any(|line| {
-            let at = Location { line, ..kill.at.location.clone() };
-            case.index.stack_ending(&at).is_some()
-        })
+    is_bare && case.index.raised_fault_before(&kill.at.location, LINES)
 }
 
 /// The rank of a worker that is called by it: `VllmWorker-1`.

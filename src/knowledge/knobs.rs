@@ -258,6 +258,13 @@ pub struct With {
     pub fits: Vec<String>,
 }
 
+impl With {
+    /// Its framework and its id, as the partner of a knob of `framework`.
+    pub fn full_name<'w>(&'w self, framework: &'w str) -> (&'w str, &'w str) {
+        self.knob.split_once('.').unwrap_or((framework, &self.knob))
+    }
+}
+
 /// The direction in which a lever is turned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -38,20 +38,19 @@ impl JobConfig<'_> {
             self.documents.iter().filter(|document| !document.calls().is_empty()).collect();
         // A killed program left no stack, or that of its launcher: the only script that is given is the one.
         let is_shown = |document: &&Document| part::name(document.path()).is_some_and(|name| files.contains(name));
-        if programs.len() != 1 || programs.iter().any(is_shown) {
-            programs.retain(|document| is_shown(document));
-        }
-        if programs.is_empty() {
-            facts.cite("script.caches", Value::List(Vec::new()), Vec::new());
-            return;
+        if programs.len() > 1 {
+            programs.retain(is_shown);
         }
         let text = |words: &str| Value::Text(words.to_owned());
+        let caches: Vec<Citation> = programs.iter().flat_map(|document| document.caches()).collect();
+        facts.cite("script.caches", Value::List(caches.iter().map(|cite| text(&cite.text)).collect()), caches);
+        if programs.is_empty() {
+            return;
+        }
         let calls = programs.iter().flat_map(|document| document.calls()).map(|call| text(call)).collect();
         facts.cite("script.calls", Value::List(calls), Vec::new());
         let kept: Vec<Citation> = programs.iter().flat_map(|document| document.kept()).collect();
         facts.cite("script.keeps", Value::List(kept.iter().map(|cite| text(&cite.text)).collect()), kept);
-        let caches: Vec<Citation> = programs.iter().flat_map(|document| document.caches()).collect();
-        facts.cite("script.caches", Value::List(caches.iter().map(|cite| text(&cite.text)).collect()), caches);
     }
 
     /// Adds the number of ranks if the configuration gives their number per node. If it does not mention nodes, there

@@ -333,9 +333,8 @@ impl<'a> Workbench<'a> {
     /// What must be done first, where turning the lever of `row` takes more than editing the job's files.
     fn by_hand(&self, row: &PatchRow) -> Option<String> {
         let lever = self.knowledge.lever(&row.lever)?;
-        let is_enough = |unless: &Condition| self.holds(unless);
         let by_hand = lever.by_hand.as_ref().filter(|by_hand| self.holds(&by_hand.when))?;
-        if by_hand.unless.as_ref().is_some_and(is_enough) {
+        if by_hand.unless.as_ref().is_some_and(|unless| self.holds(unless)) {
             return None;
         }
         self.facts.fill(by_hand.text.in_language(self.language), self.language)

@@ -15,7 +15,7 @@ impl<'a> Workbench<'a> {
         let from = self.launch.setting(knob).map(|setting| setting.entry.value.to_string());
         let from = from.as_deref();
         for with in &turn.with {
-            let (framework, id) = with.knob.split_once('.').unwrap_or((&knob.framework, &with.knob));
+            let (framework, id) = with.full_name(&knob.framework);
             let partner = self.knowledge.knobs.of(framework).find(|other| *other.id == *id)?;
             let setting = self.launch.setting(partner).map(|setting| setting.entry.value.to_string());
             let to = match (&with.to, setting.as_deref()) {
@@ -55,17 +55,15 @@ fn in_return(from: Option<&str>, goal: &Goal, set: &str) -> Option<String> {
 
 /// The list `set`, `0,1`, with so many more numbers that it has as many as `goal` says.
 fn as_many(goal: &Goal, set: &str) -> Option<String> {
-    let wanted: usize = goal.words()?.parse().ok()?;
-    let mut numbers: Vec<u32> = set.split(',').map(|item| item.trim().parse().ok()).collect::<Option<_>>()?;
-    if numbers.len() >= wanted || wanted > 64 {
-        return None;
-    }
-    let mut free = (0..).filter(|number| !set.split(',').any(|item| item.trim().parse() == Ok(*number)));
-    while numbers.len() < wanted {
-        numbers.push(free.next()?);
-    }
-    numbers.sort_unstable();
-    Some(numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(","))
+    /// More devices than a machine has.
+    const MOST: usize = 64;
+    let wanted: usize = goal.words()?.parse().ok().filter(|wanted| *wanted <= MOST)?;
+    let numbers: Vec<u32> = set.split(',').map(|item| item.trim().parse().ok()).collect::<Option<_>>()?;
+    let more = wanted.checked_sub(numbers.len()).filter(|more| *more > 0)?;
+    let free = (0..).filter(|number| !numbers.contains(number)).take(more);
+    let mut all: Vec<u32> = numbers.iter().copied().chain(free).collect();
+    all.sort_unstable();
+    Some(all.iter().map(u32::to_string).collect::<Vec<_>>().join(","))
 }
 
 /// The number of `goal`, if `set` is a larger one.

@@ -4,26 +4,9 @@ use std::error::Error;
 
 use oomdoc::model::OtherFailureName;
 
-use crate::support::analyzed::{cause, report, root, turned};
+use crate::support::analyzed::{cause, refused, report, root, stack, turned};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
-
-/// What the allocator of a GPU of `capacity` GiB says.
-fn refused(requested: &str, capacity: f64) -> String {
-    let held = capacity - 0.05;
-    format!(
-        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {requested}. GPU 0 has a total capacity of {capacity:.2} GiB of which 20.50 MiB is free. Including non-PyTorch memory, this process has {held:.2} GiB memory in use. Of the allocated memory {:.2} GiB is allocated by PyTorch, and 120.00 MiB is reserved by PyTorch but unallocated.\n",
-        capacity - 0.7
-    )
-}
-
-fn stack(calls: &[(&str, &str, &str)]) -> String {
-    let head = "Traceback (most recent call last):\n".to_owned();
-    calls.iter().fold(head, |text, (file, function, code)| {
-        let folder = if file.starts_with('/') { "" } else { "/v/lib/python3.11/site-packages/" };
-        text + &format!("  File \"{folder}{file}\", line 77, in {function}\n    {code}\n")
-    })
-}
 
 const RECIPE: &str = "model:\n  _component_: torchtune.models.llama3_1.llama3_1_8b\nbatch_size: 2\noptimizer:\n  _component_: bitsandbytes.optim.PagedAdamW8bit\noptimizer_in_bwd: False\ngradient_accumulation_steps: 4\nenable_activation_checkpointing: True\ndtype: bf16\n";
 

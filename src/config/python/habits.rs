@@ -1,13 +1,13 @@
 //! Finds in code what it calls and keeps.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use tree_sitter::Node as Syntax;
 
 use super::super::habits::Habits;
 use super::literal::Definitions;
 use super::{dotted, in_order, parts};
-use crate::knowledge::CodeWords;
+use crate::knowledge::{CodeWords, is_among};
 
 /// More names than rules ask for.
 const MOST: usize = 500;
@@ -38,8 +38,17 @@ pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits 
     let kept: Vec<Kept<'_>> = nodes.iter().filter_map(|node| Kept::of(definitions, *node)).take(MOST).collect();
     if !kept.is_empty() {
         let wanted = wanted(definitions, nodes);
+        // A function is walked through once, whatever it keeps.
+        let mut returned: HashMap<usize, HashSet<&str>> = HashMap::new();
+        let mut is_returned = |kept: &Kept<'_>| {
+            let function = function_around(kept.node);
+            function.is_some_and(|function| {
+                let names = returned.entry(function.id()).or_insert_with(|| returned_by(definitions, function));
+                names.contains(kept.into)
+            })
+        };
         for kept in kept.iter().filter(|kept| kept.outlives_a_step(definitions)) {
-            if !wanted.contains(kept.into) && !kept.is_returned(definitions) {
+            if !wanted.contains(kept.into) && !is_returned(kept) {
                 habits.keeps.push(kept.node.byte_range());
                 habits.releases.extend(kept.release(definitions));
             }
@@ -86,36 +95,11 @@ impl<'t> Kept<'t> {
             around.find(|node| matches!(node.kind(), "for_statement" | "while_statement" | "function_definition"));
         match stop.filter(|stop| stop.kind() == "function_definition") {
             Some(method) => {
-                let name = method.child_by_field_name("name").map(|name| definitions.words(name));
+                let name = name(definitions, method);
                 self.into.starts_with("self.") && name.is_some_and(|name| name != "__init__")
             }
             None => stop.is_some(),
         }
-    }
-
-    /// Whether the function gives the sum or the list to its caller, and nothing says that this has no use for a graph: `forward` of a model
-    /// does so. What runs its own backward pass returns figures for people.
-    fn is_returned(&self, definitions: &Definitions<'_>) -> bool {
-        let function =
-            std::iter::successors(self.node.parent(), Syntax::parent).find(|node| node.kind() == "function_definition");
-        let Some(function) = function else { return false };
-        let mut nodes = in_order(function);
-        if let Some(decorated) = function.parent().filter(|parent| parent.kind() == "decorated_definition") {
-            let mut cursor = decorated.walk();
-            nodes.extend(decorated.named_children(&mut cursor).filter(|node| node.kind() == "decorator"));
-        }
-        let words = CodeWords::shipped();
-        let ends = |node: &&Syntax<'_>| {
-            let text = definitions.words(**node);
-            let name = text.trim_start_matches('@').split('(').next().unwrap_or_default();
-            let last = name.rsplit('.').next().unwrap_or_default();
-            words.runs_backward.iter().chain(&words.without_graph).any(|method| method == last)
-        };
-        if nodes.iter().filter(|node| matches!(node.kind(), "call" | "decorator")).any(|node| ends(&node)) {
-            return false;
-        }
-        let returned = nodes.iter().filter(|node| node.kind() == "return_statement");
-        returned.flat_map(|node| in_order(*node)).any(|node| definitions.words(node) == self.into)
     }
 
     /// Where a call must stand behind the value, if its name says that it is a tensor, and the call.
@@ -129,6 +113,21 @@ impl<'t> Kept<'t> {
         };
         is_tensor(definitions, self.value).then_some((self.value.end_byte(), call))
     }
+}
+
+/// The function that `node` stands in.
+fn function_around(node: Syntax<'_>) -> Option<Syntax<'_>> {
+    std::iter::successors(node.parent(), Syntax::parent).find(|node| node.kind() == "function_definition")
+}
+
+/// The name of a function's definition.
+fn name<'t>(definitions: &Definitions<'t>, function: Syntax<'_>) -> Option<&'t str> {
+    function.child_by_field_name("name").map(|name| definitions.words(name))
+}
+
+/// The method that is called, if `function` is one of a value.
+fn method<'t>(definitions: &Definitions<'t>, function: Syntax<'_>) -> Option<&'t str> {
+    function.child_by_field_name("attribute").map(|method| definitions.words(method))
 }
 
 fn is_name(value: Syntax<'_>) -> bool {
@@ -157,16 +156,37 @@ fn holds(definitions: &Definitions<'_>, value: Syntax<'_>) -> bool {
 fn is_tensor(definitions: &Definitions<'_>, value: Syntax<'_>) -> bool {
     let words = CodeWords::shipped();
     match value.kind() {
-        "identifier" => definitions.words(value).split('_').any(|part| words.tensors.iter().any(|word| word == part)),
+        "identifier" => definitions.words(value).split('_').any(|part| is_among(&words.tensors, part)),
         "attribute" => value.child_by_field_name("attribute").is_some_and(|name| is_tensor(definitions, name)),
         "subscript" => value.child_by_field_name("value").is_some_and(|of| is_tensor(definitions, of)),
         "call" => value.child_by_field_name("function").is_some_and(|function| {
-            let method = function.child_by_field_name("attribute").map(|method| definitions.words(method));
-            let stays = method.is_some_and(|method| words.stays_tensor.iter().any(|word| word == method));
+            let stays = method(definitions, function).is_some_and(|method| is_among(&words.stays_tensor, method));
             stays && function.child_by_field_name("object").is_some_and(|of| is_tensor(definitions, of))
         }),
         _ => false,
     }
+}
+
+/// What `function` gives to its caller, unless something says that this has no use for a graph: `forward` of a model gives what it collected,
+/// and what runs its own backward pass returns figures for people.
+fn returned_by<'t>(definitions: &Definitions<'t>, function: Syntax<'_>) -> HashSet<&'t str> {
+    let mut nodes = in_order(function);
+    if let Some(decorated) = function.parent().filter(|parent| parent.kind() == "decorated_definition") {
+        let mut cursor = decorated.walk();
+        nodes.extend(decorated.named_children(&mut cursor).filter(|node| node.kind() == "decorator"));
+    }
+    let words = CodeWords::shipped();
+    let ends = |node: &&Syntax<'_>| {
+        let text = definitions.words(**node);
+        let name = text.trim_start_matches('@').split('(').next().unwrap_or_default();
+        let last = name.rsplit('.').next().unwrap_or_default();
+        is_among(&words.runs_backward, last) || is_among(&words.without_graph, last)
+    };
+    if nodes.iter().filter(|node| matches!(node.kind(), "call" | "decorator")).any(|node| ends(&node)) {
+        return HashSet::new();
+    }
+    let returned = nodes.iter().filter(|node| node.kind() == "return_statement");
+    returned.flat_map(|node| in_order(*node)).map(|node| definitions.words(node)).collect()
 }
 
 /// The names of the values that a backward pass starts from, and of what they are made of: their graphs are needed.
@@ -177,8 +197,7 @@ fn wanted<'t>(definitions: &Definitions<'t>, nodes: &[Syntax<'t>]) -> HashSet<&'
     let mut wanted: HashSet<&str> = HashSet::new();
     for node in nodes.iter().filter(|node| node.kind() == "call") {
         let Some((function, arguments)) = parts(*node, "function", "arguments") else { continue };
-        let method = function.child_by_field_name("attribute").map(|method| definitions.words(method));
-        if method.is_some_and(|method| backward.iter().any(|word| word == method)) {
+        if method(definitions, function).is_some_and(|method| is_among(backward, method)) {
             wanted.extend(names(arguments).chain(function.child_by_field_name("object").into_iter().flat_map(names)));
         }
     }
@@ -209,8 +228,5 @@ fn is_cached(definitions: &Definitions<'_>, node: Syntax<'_>) -> bool {
         node.child_by_field_name("left").filter(|left| node.kind() == "assignment" && left.kind() == "subscript");
     let of = left.and_then(|left| left.child_by_field_name("value"));
     let is_of_object = of.is_some_and(|of| definitions.words(of).starts_with("self."));
-    let function =
-        || std::iter::successors(node.parent(), Syntax::parent).find(|node| node.kind() == "function_definition");
-    let name = |function: Syntax<'_>| function.child_by_field_name("name").map(|name| definitions.words(name));
-    is_of_object && function().and_then(name) == Some("__getitem__")
+    is_of_object && function_around(node).and_then(|function| name(definitions, function)) == Some("__getitem__")
 }

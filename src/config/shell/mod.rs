@@ -223,7 +223,7 @@ impl Settings<'_> {
     /// The options in the value of a variable that a program reads as part of its command line.
     fn options_in(&mut self, assignment: &script::Assignment, statement: usize) {
         let Some([chunk]) = assignment.value.as_deref() else { return };
-        if !chunk.is_exact || !Launchers::shipped().programs.option_variables.contains(&assignment.name) {
+        if !chunk.is_exact || !option_words::is_list(&assignment.name) {
             return;
         }
         for option in option_words::options(&chunk.text) {

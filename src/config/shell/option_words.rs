@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::knowledge::{Launchers, is_among};
+
 /// An option within a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct OptionWord<'t> {
@@ -11,6 +13,11 @@ pub(super) struct OptionWord<'t> {
     pub word: Range<usize>,
     /// Its value; `None` of a switch.
     pub value: Option<Range<usize>>,
+}
+
+/// Whether the value of the variable `name` is a list of options.
+pub(super) fn is_list(name: &str) -> bool {
+    is_among(&Launchers::shipped().programs.option_variables, name)
 }
 
 pub(super) fn options(text: &str) -> Vec<OptionWord<'_>> {

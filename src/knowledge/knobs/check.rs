@@ -46,11 +46,7 @@ pub(in crate::knowledge) fn check<'k>(
 pub(in crate::knowledge) fn check_partners(knobs: &[Knob], known: &HashSet<(&str, &str)>) -> Result<(), String> {
     for knob in knobs {
         for turn in &knob.lever {
-            let of = |name: &str| match name.split_once('.') {
-                Some(full) => known.contains(&full),
-                None => known.contains(&(&*knob.framework, name)),
-            };
-            if let Some(with) = turn.with.iter().find(|with| !of(&with.knob)) {
+            if let Some(with) = turn.with.iter().find(|with| !known.contains(&with.full_name(&knob.framework))) {
                 return Err(format!(
                     "{}: lever {}: {} has no knob `{}`",
                     knob.id, turn.name, knob.framework, with.knob

@@ -9,9 +9,8 @@ use super::super::arguments::{Argument, Form};
 use super::super::expand::Field;
 use super::super::script::{Assignment, Call, Role};
 use super::super::words::{Quote, name_length};
-use super::super::{CommandLine, allocator_options, are_together, home, is_spread, part};
+use super::super::{CommandLine, allocator_options, are_together, home, is_spread, option_words, part};
 use super::{Editor, is_safe};
-use crate::knowledge::Launchers;
 
 /// The place of a new setting, and the text that separates it from what precedes it.
 struct Gap {
@@ -46,7 +45,9 @@ impl Editor<'_> {
             Some(EntryKind::Directive) => Ok(self.add_directive()),
             kind => {
                 let command = self.wanted.command.or(self.shell.main);
-                if let Some(edits) = self.add_word().filter(|_| command.is_none()) {
+                if command.is_none()
+                    && let Some(edits) = self.add_word()
+                {
                     return Ok(Some(edits));
                 }
                 let command = command.ok_or_else(|| EditError::NoCommand(key.to_owned()))?;
@@ -57,8 +58,7 @@ impl Editor<'_> {
 
     /// Adds an option behind those in the variable that a program reads as part of its command line.
     fn add_word(&self) -> Option<Vec<Edit>> {
-        let is_list =
-            |assignment: &&Assignment| Launchers::shipped().programs.option_variables.contains(&assignment.name);
+        let is_list = |assignment: &&Assignment| option_words::is_list(&assignment.name);
         let assignment = self.shell.script.assignments.iter().rev().find(is_list)?;
         let Some([chunk]) = assignment.value.as_deref() else { return None };
         let name = self.wanted.key.trim_start_matches('-');
