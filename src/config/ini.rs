@@ -40,6 +40,14 @@ fn is_plain<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> bool {
         && lines.clone().any(is_bare)
 }
 
+/// Whether each line is a header, or `key = value` with any value: `config.cfg` and its like, whose words have no quotes.
+pub(super) fn has_sections(text: &str) -> bool {
+    let is_header = |line: &str| line.starts_with('[') && line.ends_with(']');
+    let is_setting = |line: &str| line.split_once('=').is_some_and(|(key, _)| toml::is_bare(key.trim_end()));
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line));
+    lines.all(|line| is_header(line) || is_setting(line))
+}
+
 fn is_comment(line: &str) -> bool {
     line.starts_with(['#', ';'])
 }

@@ -112,7 +112,8 @@ pub(super) fn signs(case: &Case, group: &Group, knowledge: &Knowledge) -> Vec<Ph
             }));
         }
     }
-    signs.extend(events.iter().find_map(|event| of_message(event, knowledge)).map(|found| found.by(Route::Message)));
+    let messages = events.iter().filter_map(|event| of_message(event, knowledge));
+    signs.extend(messages.reduce(more_confident).map(|found| found.by(Route::Message)));
     signs.extend(
         of_methods(&events, knowledge).or_else(|| of_remote(&events, knowledge)).map(|found| found.by(Route::Method)),
     );
@@ -234,15 +235,19 @@ fn of_message(event: &Event, knowledge: &Knowledge) -> Option<FoundPhase> {
     });
     let said = std::iter::once((&event.at.text, &event.at)).chain(named);
     let marks = said.filter_map(|(words, at)| Some((knowledge.phases.line(words)?, at)));
-    // The first of equally confident ones.
-    let (mark, at) = marks.reduce(|a, b| if b.0.confidence > a.0.confidence { b } else { a })?;
-    Some(FoundPhase {
+    let found = marks.map(|(mark, at)| FoundPhase {
         phase: mark.phase,
         site: mark.site.clone(),
         confidence: mark.confidence,
         evidence: vec![at.clone()],
         is_operation: false,
-    })
+    });
+    found.reduce(more_confident)
+}
+
+/// The more confident of both, the first of equals.
+fn more_confident(first: FoundPhase, other: FoundPhase) -> FoundPhase {
+    if other.confidence > first.confidence { other } else { first }
 }
 
 /// The phase of the remote methods in a monitor's table; the largest consumer counts before the victim, because the choice of the victim

@@ -21,7 +21,7 @@ use crate::model::{InputSummary, Role};
 use crate::parse::{Extractor, Grammars};
 use crate::scan::{Extent, LineSink, RawLine, Scanner, Totals};
 use crate::snapshot::{Recording, SnapshotFindings};
-use crate::source::{Input, SourceError, read_blocks, record};
+use crate::source::{Input, SourceError, is_named_log, read_blocks, record};
 
 /// The contents of all inputs.
 #[derive(Default)]
@@ -87,7 +87,11 @@ impl Reading {
     }
 
     /// Splits the contents by job, in the order of the first log of each; inputs that are no logs go to the jobs with the nearest logs.
-    pub fn by_job(self, named: &[String], grouping: Grouping, knowledge: &Knowledge) -> Vec<Reading> {
+    pub fn by_job(mut self, named: &[String], grouping: Grouping, knowledge: &Knowledge) -> Vec<Reading> {
+        // What states nothing and is not named like a log belongs to a job that a log tells of.
+        if self.reads.iter().any(tells) {
+            self.reads.retain(|read| tells(read) || is_named_log(&read.path));
+        }
         let of_log = jobs::of_logs(&self.reads, named, grouping, knowledge);
         let count = of_log.iter().max().map_or(1, |last| last + 1);
         if count == 1 {

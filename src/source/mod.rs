@@ -120,6 +120,11 @@ fn head_of(bytes: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
+/// Whether `path` is that of a log, whatever its content. What is typed or piped in has no name and is one, too, if it tells anything.
+pub(crate) fn is_named_log(path: &str) -> bool {
+    path == STDIN || role::is_named_log(path)
+}
+
 impl Input<'static> {
     /// Opens the file at `path`, or standard input for `-`.
     pub fn open(path: &str) -> Result<Input<'static>, SourceError> {
@@ -194,9 +199,9 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Whether its name is that of a log, whatever its content. What is typed or piped in has no name and is one, too, if it tells anything.
+    /// Whether its name is that of a log.
     pub fn is_named_log(&self) -> bool {
-        &*self.path == STDIN || role::is_named_log(&self.path)
+        is_named_log(&self.path)
     }
 
     /// Whether it is not text.

@@ -171,6 +171,15 @@ fn fix_does_not_choose_between_two_jobs() -> Outcome {
 }
 
 #[test]
+fn a_file_that_states_nothing_is_no_job_of_its_own() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    copy(JOBS[0], folder.path(), str::to_owned)?;
+    fs::write(folder.path().join("site.ent"), "<!ENTITY PARTITION \"<native>--partition=a</native>\">\n")?;
+    assert_eq!(reports(&["."], folder.path())?.len(), 1);
+    Ok(())
+}
+
+#[test]
 fn a_pipeline_reports_on_each_job() -> Outcome {
     let folder = tempfile::tempdir()?;
     for job in JOBS {

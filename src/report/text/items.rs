@@ -64,19 +64,26 @@ impl TextPage {
         }
     }
 
-    /// The changed lines with one line of context on each side.
+    /// The changed lines with one line of context on each side, and a mark where lines between them are left out.
     fn diff(&mut self, patch: &Patch) {
         let lines: Vec<&str> = patch.diff.iter().flat_map(|diff| diff.lines()).collect();
+        let is_header = |at: usize| lines.get(at).is_some_and(|line| line.starts_with("@@"));
         let is_changed = |at: usize| lines.get(at).is_some_and(|line| line.starts_with(['+', '-']));
         let is_near = |at: usize| is_changed(at) || is_changed(at + 1) || at.checked_sub(1).is_some_and(is_changed);
-        let is_shown = |(at, line): &(usize, &&str)| line.starts_with("@@") || is_near(*at);
-        for (_, line) in lines.iter().enumerate().filter(is_shown) {
+        let indent = " ".repeat(INDENT);
+        let mut before = None;
+        for (at, line) in lines.iter().enumerate().filter(|(at, _)| is_header(*at) || is_near(*at)) {
+            let is_next = before.is_none_or(|before| before + 1 == at || is_header(before) || is_header(at));
+            if !is_next {
+                self.text.push_str(&format!("{indent}{DIM} …{DIM:#}\n"));
+            }
+            before = Some(at);
             let style = match line.as_bytes().first() {
                 Some(b'+') => ADDED,
                 Some(b'-') => REMOVED,
                 _ => DIM,
             };
-            self.text.push_str(&format!("{}{style}{line}{style:#}\n", " ".repeat(INDENT)));
+            self.text.push_str(&format!("{indent}{style}{line}{style:#}\n"));
         }
     }
 

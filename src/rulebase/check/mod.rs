@@ -106,6 +106,9 @@ pub fn check(sources: &[RuleSource]) -> Result<Checked, Error> {
             others.push(source);
         }
     }
+    if let Err(error) = shipped(sources) {
+        refuse(sources, Origin::Shipped, &error, &mut findings);
+    }
     let knowledge = Arc::new(overlaid(&own, sources, &mut findings)?);
     let glossary = Glossary::shipped()?;
     let conditions = Conditions::new(&knowledge, &glossary);
@@ -136,13 +139,27 @@ fn overlaid(
     findings: &mut Vec<Finding>,
 ) -> Result<Knowledge, KnowledgeError> {
     Knowledge::with_own(own).or_else(|error| {
-        let file = error.file();
-        if let Some(source) = sources.iter().find(|source| source.file.path == file && source.origin == Origin::Own) {
-            let lines = KeyLines::of(&source.file.content);
-            Notes { findings, source, lines: &lines }.refused(&error);
-        }
+        refuse(sources, Origin::Own, &error, findings);
         Knowledge::shipped()
     })
+}
+
+/// Reads the shipped rules with the checks that an analysis leaves out.
+fn shipped(sources: &[RuleSource]) -> Result<(), KnowledgeError> {
+    let files = || sources.iter().filter(|source| source.origin == Origin::Shipped);
+    match files().next() {
+        None => Ok(()),
+        Some(_) => Knowledge::load(files().map(|source| (&*source.file.path, &*source.file.content))).map(|_| ()),
+    }
+}
+
+/// Notes `error` at the file of `origin` that it is about.
+fn refuse(sources: &[RuleSource], origin: Origin, error: &KnowledgeError, findings: &mut Vec<Finding>) {
+    let file = error.file();
+    if let Some(source) = sources.iter().find(|source| source.file.path == file && source.origin == origin) {
+        let lines = KeyLines::of(&source.file.content);
+        Notes { findings, source, lines: &lines }.refused(error);
+    }
 }
 
 /// Collects the findings of one file.
@@ -210,5 +227,31 @@ impl Notes<'_> {
         let came = if named.is_empty() { tried.verdict.to_string() } else { named.join(", ") };
         let problem = format!("example “{}” must be {}: {problem}", tried.example, tried.must.as_str());
         self.error(&["example", &index.to_string(), "must"], problem, format!("what came out: {came}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shipped_knob_that_contradicts_its_lever_is_found() -> Result<(), Box<dyn std::error::Error>> {
+        let mut sources = RuleSource::shipped();
+        assert!(shipped(&sources).is_ok());
+        let trainer = sources.iter_mut().find(|source| source.file.path == "knobs/hf_trainer.toml");
+        let trainer = trainer.ok_or("no knobs of the Trainer")?;
+        trainer.file.content = trainer.file.content.replacen(
+            r#"{ name = "micro_batch","#,
+            r#"{ name = "micro_batch", direction = "lower","#,
+            1,
+        );
+        let error = shipped(&sources).err().ok_or("it passes")?;
+        let mut findings = Vec::new();
+        refuse(&sources, Origin::Shipped, &error, &mut findings);
+        let found: Vec<(&str, &str)> = findings.iter().map(|finding| (&*finding.file, &*finding.problem)).collect();
+        let problem =
+            "per_device_train_batch_size: lever micro_batch: it helps one way only: leave out the `direction`";
+        assert_eq!(found, [("rules/knobs/hf_trainer.toml", problem)]);
+        Ok(())
     }
 }
