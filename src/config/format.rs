@@ -112,7 +112,7 @@ mod tests {
                 Format::Toml,
                 &["[training]\nseq_len = 8", "# x\n[[a.b-c]]  # y\n", "max_steps = 20\n\n[model]\n", "a.b = [\n1]"][..],
             ),
-            (Format::Ini, &["[General]\njob_type = slurm # or sge\ntask = all", "[a]\nb=c d\n; e\n"]),
+            (Format::Ini, &["[General]\njob_type = slurm # or sge\ntask = all", "[a]\nb=c d\n; e\nf = g\n"]),
             (Format::Yaml, &["a: 1", "# x\n\na:\n  b: 1", "---\na: 1", "- a\n", "\"a b\": c", "apiVersion: v1"][..]),
             (
                 Format::Shell,

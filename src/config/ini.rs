@@ -40,12 +40,22 @@ fn is_plain<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> bool {
         && lines.clone().any(is_bare)
 }
 
-/// Whether each line is a header, or `key = value` with any value: `config.cfg` and its like, whose words have no quotes.
+/// Whether each line is a header or `key = value`, with several values that are words without quotes, and none in quotes: `config.cfg` and
+/// its like. A single one may be a mistake in TOML.
 pub(super) fn has_sections(text: &str) -> bool {
-    let is_header = |line: &str| line.starts_with('[') && line.ends_with(']');
-    let is_setting = |line: &str| line.split_once('=').is_some_and(|(key, _)| toml::is_bare(key.trim_end()));
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line));
-    lines.all(|line| is_header(line) || is_setting(line))
+    const FEWEST: usize = 2;
+    let mut words = 0;
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line)) {
+        match line.split_once('=') {
+            Some((key, value)) if toml::is_bare(key.trim_end()) => match value.trim_start().chars().next() {
+                None | Some('"' | '\'' | '[' | '{') => return false,
+                Some(first) => words += usize::from(first.is_alphabetic() && !matches!(value.trim(), "true" | "false")),
+            },
+            _ if line.starts_with('[') && line.ends_with(']') => {}
+            _ => return false,
+        }
+    }
+    words >= FEWEST
 }
 
 fn is_comment(line: &str) -> bool {

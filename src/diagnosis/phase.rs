@@ -23,6 +23,10 @@ const SERVING: f64 = 1.2;
 const SERVES: [&str; 2] = [SERVER, "fact:job.serves=true"];
 /// The signal of a program that only serves.
 const SERVER: &str = "fact:job.server=true";
+/// The signal of compilers at work, which have no phase of a model.
+const BUILD: &str = "fact:job.build=true";
+/// The penalty for phases of a model then.
+const NO_MODEL: f64 = 3.0;
 /// The penalty for phases of training, if a program only serves.
 const NEVER_TRAINS: f64 = 2.0;
 /// The name of the additional vote for the phase of the most decisive route.
@@ -61,12 +65,14 @@ pub fn votes(found: &FoundIncident) -> impl Iterator<Item = (&'static str, Phase
 
 pub fn phase(found: &FoundIncident, signals: &Signals, weights: &Weights) -> PhaseFinding {
     let sums = sums(signals, weights);
-    let is_server = signals.iter().any(|(name, _)| name == SERVER);
+    let says = |fact: &str| signals.iter().any(|(name, _)| name == fact);
+    let (is_server, is_build) = (says(SERVER), says(BUILD));
     let mut scores: Vec<f64> = Phase::ALL
         .iter()
         .map(|phase| {
             let written = match phase {
                 Phase::Unknown => NOT_KNOWING,
+                phase if is_build && !matches!(phase, Phase::Setup | Phase::Teardown) => -NO_MODEL,
                 phase if found.steps > 0 && phase.comes_before_steps() => -PASSED,
                 Phase::Inference if found.steps > 0 => -TRAINED,
                 Phase::Forward | Phase::Backward | Phase::OptimizerStep | Phase::Evaluation if is_server => {

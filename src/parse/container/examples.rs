@@ -27,6 +27,16 @@ pub(super) const EXAMPLES: &[Example] = &[
         states: &[("container.oom_killed", "false"), ("exit", "code 1")],
     },
     Example {
+        version: "docker inspect --format, true",
+        text: "$ docker inspect -f 'OOM={{.State.OOMKilled}} {{.State.ExitCode}}' trainer\nOOM=true 137",
+        states: &[("kind", "host_oom_cgroup"), ("container.oom_killed", "true")],
+    },
+    Example {
+        version: "docker inspect --format, false",
+        text: "$ docker inspect -f '{{.State.ExitCode}} {{.State.OOMKilled}}' trainer\n137 false",
+        states: &[("container.oom_killed", "false")],
+    },
+    Example {
         version: "kubelet 1.27–1.34, eviction",
         text: "Message:  The node was low on resource: memory. Threshold quantity: 100Mi, available: 52Mi. Container trainer was using 712Gi, request is 64Gi, has larger consumption of memory. ",
         states: &[

@@ -18,6 +18,7 @@ use crate::model::{Bytes, CONTAINER_NAME, Event, Exit, Figure, FigureName, Kind,
 mod described;
 mod eviction;
 mod examples;
+mod inspected;
 
 const PRODUCER: &str = "container";
 /// Who says what Kubernetes never does.
@@ -70,6 +71,9 @@ impl Grammar for Container {
         if described::is_heading(first) {
             return described::follows(next);
         }
+        if inspected::asks(first) {
+            return if record.text() == first { Follow::Join(Joint::Line) } else { Follow::End };
+        }
         if is_status_reason(first) {
             return status_follows(record, next);
         }
@@ -104,6 +108,9 @@ impl Grammar for Container {
     fn parse(&self, record: &Record) -> Vec<Event> {
         if described::is_heading(text::line(record.text())) {
             return described::events(record);
+        }
+        if inspected::asks(text::line(record.text())) {
+            return inspected::event(record).into_iter().collect();
         }
         let event = eviction::event(record)
             .or_else(|| system(record))
