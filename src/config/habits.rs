@@ -18,6 +18,8 @@ pub struct Habits {
     /// Where a call must stand behind such a value, by its name a tensor, so that neither its graph nor the device's memory is kept, and
     /// the call.
     pub releases: Vec<(usize, &'static str)>,
+    /// Where functions begin that evaluate and keep graphs that nobody needs.
+    pub graphs: Vec<usize>,
     /// Where a data set keeps what it has read: `self.cache[index] = image` in `__getitem__`.
     pub caches: Vec<Range<usize>>,
 }
@@ -38,6 +40,11 @@ impl Document {
     /// How many of the values that a program in Python keeps are tensors whose graphs or memory need not be kept.
     pub(super) fn releases(&self) -> usize {
         if let Body::Python(code) = &self.body { code.habits().releases.len() } else { 0 }
+    }
+
+    /// How many functions of a program in Python evaluate and keep graphs that nobody needs.
+    pub(super) fn graphs(&self) -> usize {
+        if let Body::Python(code) = &self.body { code.habits().graphs.len() } else { 0 }
     }
 
     fn cited(&self, spans: &[Range<usize>]) -> Vec<Citation> {

@@ -19,6 +19,12 @@ impl Document {
         {
             return self.releases() > 0 && written.releases() == 0;
         }
+        // A decorator ends the habit of what it decorates.
+        if python::called(key)
+            .is_some_and(|method| CodeWords::shipped().call(method).is_some_and(|call| call.decorates.is_some()))
+        {
+            return self.graphs() > 0 && written.graphs() == 0;
+        }
         if dockerfile::step_of(key).is_some() && dockerfile::is_dockerfile(&written.text) {
             return dockerfile::gives(&written.text, key, value);
         }

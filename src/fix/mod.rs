@@ -169,7 +169,9 @@ pub struct Mended {
 /// The patches with the requested numbers or knobs, numbered as in the report; if nothing is requested, those that the
 /// report proposes.
 pub fn pick<'r>(report: &'r Report, asked: &[String]) -> Result<Vec<&'r Patch>, FixError> {
-    let incident = report.incidents.first().ok_or_else(|| match &report.other_failure {
+    // What the job outlived is mended only on request: it died of something else.
+    let incident = report.incidents.first().filter(|_| report.other_failure.is_none() || !asked.is_empty());
+    let incident = incident.ok_or_else(|| match &report.other_failure {
         Some(failure) => FixError::NotMemory { what: report.summary.clone(), failure: failure.name },
         None => FixError::NothingToFix("no incident was found"),
     })?;

@@ -216,10 +216,13 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
         if rank.is_some_and(|rank| case.index.timed_out_before(rank, &at.location)) {
             return true;
         }
+        // A worker that nobody names ended with the exception above, if there is one.
+        let is_nameless = vanished
+            .is_some_and(|Death { victim, .. }| victim.pid.is_none() && victim.rank.is_none() && victim.role.is_none());
         let is_listed = event.producer == CONTAINERS && case.index.scheduler_beside(&at.location);
         is_listed
             || case.index.scheduler_before(&at.location)
-            || *basis == Basis::Reader && case.index.failed_before(&at.location)
+            || (*basis == Basis::Reader || is_nameless) && case.index.failed_before(&at.location)
             || cleared_away(case, event)
     };
     let mut events: Vec<usize> = kills.iter().copied().filter(|kill| !explained(*kill)).collect();

@@ -35,6 +35,12 @@ pub struct CodeWords {
     pub runs_backward: Vec<String>,
     /// What says that no graph is made in a function or a block.
     pub without_graph: Vec<String>,
+    /// Parts of the names of functions that run a model and learn nothing from it.
+    pub learns_nothing: Vec<String>,
+    /// Parts of the names by which models are called.
+    pub models: Vec<String>,
+    /// What a function that learns calls beside a backward pass.
+    pub learns: Vec<String>,
     /// Words of names of tensors that a step makes.
     pub tensors: Vec<String>,
     /// Methods of a tensor that make another one on the same device.
@@ -75,6 +81,9 @@ pub struct CodeCall {
     /// Whether it stands behind every value that the code keeps from step to step.
     #[serde(default)]
     pub of_kept: bool,
+    /// The module of which it is a decorator of functions that evaluate, if it is one.
+    #[serde(default)]
+    pub decorates: Option<String>,
 }
 
 /// Code, and the settings that must be found in it.

@@ -52,6 +52,22 @@ fn a_link_stays_a_link_and_what_it_points_to_is_edited() -> Outcome {
 }
 
 #[test]
+fn what_the_job_outlived_is_mended_on_request_only() -> Outcome {
+    let (folder, script) = job(SCRIPT)?;
+    let end = "slurmstepd: error: *** JOB 4711 ON node1 CANCELLED AT 2026-03-01T12:00:21 DUE TO TIME LIMIT ***\n";
+    let log = format!(
+        "step 100 loss 2.1\n{}WARNING: attempting to recover from OOM\nstep 200 loss 2.0\nstep 300 loss 1.9\n{end}",
+        LOG.lines().last().unwrap_or_default().to_owned() + "\n"
+    );
+    fs::write(folder.path().join("job.log"), log)?;
+    let mut bare = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
+    bare.arg("fix").arg(folder.path().join("job.log")).arg(&script);
+    bare.assert().code(2).stderr(contains("nothing to fix").and(contains("time limit")));
+    fix(&script, "--write").assert().success();
+    Ok(())
+}
+
+#[test]
 fn a_file_with_another_name_is_refused() -> Outcome {
     let (folder, script) = job(SCRIPT)?;
     fs::hard_link(&script, folder.path().join("other.txt"))?;

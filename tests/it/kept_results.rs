@@ -57,6 +57,35 @@ fn what_a_backward_pass_needs_keeps_its_graph() -> Outcome {
 }
 
 #[test]
+fn a_validation_that_keeps_graphs_is_told_to_keep_none() -> Outcome {
+    let log = format!(
+        "step 500 loss 2.1\nTraceback (most recent call last):\n  File \"/w/train.py\", line 30, in main\n    validate(model, loader)\n  File \"/w/train.py\", line 8, in validate\n    out = model(x)\n  File \"/v/site-packages/torch/nn/modules/linear.py\", line 125, in forward\n    return F.linear(input, self.weight, self.bias)\n{OOM}"
+    );
+    let script = |above: &str, body: &str| {
+        format!(
+            "import torch\n\nclass Task:\n    {above}def validate(self, model, loader):\n        for x in loader:\n            {body}\n\n    def train(self, model, loader):\n        model(next(loader)).backward()\n"
+        )
+    };
+    let diff = |script: &str| -> Outcome<String> {
+        let end = report(&[("job.log", &log), ("train.py", script)])?;
+        let all = patches(&end)?.iter().filter(|patch| patch.knob == "torch.no_grad()");
+        Ok(all.filter_map(|patch| patch.diff.clone()).collect())
+    };
+    let told = diff(&script("", "out = model(x)"))?;
+    assert!(told.contains("+    @torch.no_grad()\n     def validate(self"), "{told}");
+    assert_eq!(told.matches("\n+").count(), 2, "only the header and one line: {told}");
+    for settled in [
+        script("@torch.inference_mode()\n    ", "out = model(x)"),
+        script("", "with torch.no_grad(): out = model(x)"),
+        script("", "model(x).backward()"),
+        script("", "out = model(x)").replace("import torch", "from torch import nn"),
+    ] {
+        assert_eq!(diff(&settled)?, "", "{settled}");
+    }
+    Ok(())
+}
+
+#[test]
 fn outputs_that_a_validation_appends_are_too_many_at_any_batch_size() -> Outcome {
     let log = format!(
         "Validation DataLoader 0:  55%|#####     | 441/800 [01:11<00:58,  6.11it/s]\nTraceback (most recent call last):\n  File \"/v/site-packages/lightning/pytorch/loops/evaluation_loop.py\", line 145, in run\n    self._evaluation_step(batch)\n  File \"/w/main.py\", line 15, in validation_step\n    self.kept.append({{\"logits\": logits.softmax(1), \"y\": y}})\n{OOM}"

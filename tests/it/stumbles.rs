@@ -155,6 +155,17 @@ fn a_failed_assertion_in_a_kernel_explains_every_later_call_of_cuda() -> Outcome
 }
 
 #[test]
+fn a_worker_that_nobody_names_ended_with_the_exception_above() -> Outcome {
+    let gone = "RuntimeError: One or more background workers are no longer alive. Exiting. Please check the print statements above for the actual error message\n";
+    let fault = "Exception in background worker 3:\nTraceback (most recent call last):\n  File \"/w/load.py\", line 3, in item\n    size = len(None)\nTypeError: object of type 'NoneType' has no len()\n";
+    let raised =
+        format!("Traceback (most recent call last):\n  File \"/w/run.py\", line 1, in <module>\n    train()\n{gone}");
+    assert_eq!(verdict(&raised)?, Kind::SigkillUnattributed);
+    assert_eq!(verdict(&format!("{fault}{raised}"))?, Kind::None);
+    Ok(())
+}
+
+#[test]
 fn a_worker_that_ends_itself_after_a_timeout_was_not_killed() -> Outcome {
     let timeout = "[rank1]:[E1102 08:22:10.331 ProcessGroupNCCL.cpp:629] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4412, OpType=ALLREDUCE, NumelIn=8388608, NumelOut=8388608, Timeout(ms)=600000) ran for 600042 milliseconds before timing out.\n";
     let gone = "(EngineCore_DP0 pid=150) ERROR 11-02 08:22:11 [multiproc_executor.py:154] Worker proc VllmWorker-1 died unexpectedly, shutting down executor.\n";

@@ -23,13 +23,7 @@ const OFF_BOTH: &str = ".detach().cpu()";
 pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits {
     let (mut habits, mut known) = (Habits::default(), HashSet::new());
     for node in nodes {
-        let called = match node.kind() {
-            "call" => node.child_by_field_name("function"),
-            // `@torch.inference_mode`, without brackets.
-            "decorator" => node.named_child(0).filter(|decorator| decorator.kind() != "call"),
-            _ => None,
-        };
-        let name = called.and_then(|called| dotted(definitions, called));
+        let name = called(*node).and_then(|called| dotted(definitions, called));
         if let Some(name) = name.filter(|name| known.len() < MOST && known.insert(name.clone())) {
             habits.calls.push(name);
         }
@@ -54,9 +48,21 @@ pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits 
             }
         }
     }
+    let graphs = nodes.iter().filter_map(|node| keeps_graphs(definitions, *node)).take(MOST);
+    habits.graphs = graphs.collect();
     let caches = nodes.iter().filter(|node| is_cached(definitions, **node)).take(MOST);
     habits.caches = caches.map(|node| node.byte_range()).collect();
     habits
+}
+
+/// What `node` calls.
+fn called(node: Syntax<'_>) -> Option<Syntax<'_>> {
+    match node.kind() {
+        "call" => node.child_by_field_name("function"),
+        // `@torch.inference_mode`, without brackets.
+        "decorator" => node.named_child(0).filter(|decorator| decorator.kind() != "call"),
+        _ => None,
+    }
 }
 
 /// A statement that adds a value to something.
@@ -187,6 +193,26 @@ fn returned_by<'t>(definitions: &Definitions<'t>, function: Syntax<'_>) -> HashS
     }
     let returned = nodes.iter().filter(|node| node.kind() == "return_statement");
     returned.flat_map(|node| in_order(*node)).map(|node| definitions.words(node)).collect()
+}
+
+/// Where `node` begins, if it is a function that runs a model and learns nothing from it, and nothing tells PyTorch so: `def validate(…)`.
+fn keeps_graphs(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option<usize> {
+    let words = CodeWords::shipped();
+    let name = name(definitions, node).filter(|_| node.kind() == "function_definition")?;
+    if !name.split('_').any(|part| is_among(&words.learns_nothing, part)) {
+        return None;
+    }
+    let decorated = node.parent().filter(|parent| parent.kind() == "decorated_definition");
+    let whole = decorated.unwrap_or(node);
+    let (mut runs_a_model, mut is_settled) = (false, false);
+    for node in in_order(whole) {
+        let Some(called) = called(node) else { continue };
+        let last = definitions.words(called.child_by_field_name("attribute").unwrap_or(called));
+        is_settled |=
+            [&words.without_graph, &words.runs_backward, &words.learns].iter().any(|words| is_among(words, last));
+        runs_a_model |= last.split('_').any(|part| is_among(&words.models, part));
+    }
+    (runs_a_model && !is_settled).then(|| whole.start_byte())
 }
 
 /// The names of the values that a backward pass starts from, and of what they are made of: their graphs are needed.

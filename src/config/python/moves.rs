@@ -79,6 +79,9 @@ pub(super) fn call(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
         let releases = code.habits.releases.iter().map(|(at, call)| Edit::insert(*at, *call));
         return Some(releases.collect()).filter(|edits: &Vec<Edit>| !edits.is_empty());
     }
+    if let Some(module) = &row.decorates {
+        return decorate(text, code, &format!("@{module}.{method}()"), module);
+    }
     if !row.instead_of.is_empty() {
         return instead(text, code, row, method);
     }
@@ -94,6 +97,16 @@ pub(super) fn call(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
     // Behind another statement of the line nothing is known.
     let is_alone = text.get(made.statement.end..end)?.trim_start();
     (is_alone.is_empty() || is_alone.starts_with('#')).then(|| vec![Edit::insert(end, line)])
+}
+
+/// The edits that put `decorator` above each function that keeps graphs which nobody needs, if the code knows `module` by its name.
+fn decorate(text: &str, code: &Code, decorator: &str, module: &str) -> Option<Vec<Edit>> {
+    let imports = |line: &str| {
+        line.trim().strip_prefix("import ").is_some_and(|names| names.split(',').any(|name| name.trim() == module))
+    };
+    let above = |at: &usize| Edit::insert(*at, format!("{decorator}{}{}", newline(text), indentation(text, *at)));
+    let edits: Vec<Edit> = code.habits.graphs.iter().map(above).collect();
+    Some(edits).filter(|edits| !edits.is_empty() && text.lines().any(imports))
 }
 
 /// The edits that call `method` instead of what moves the only value that has it. `None` if there is no such value, or there are several.

@@ -53,6 +53,30 @@ impl Stream {
 pub(super) fn read(text: &str) -> Result<Stream, Remark> {
     // A byte order mark would count as a column.
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
+    parse(text, body).or_else(|error| match with_closing_brackets_joined(body) {
+        joined if joined == body => Err(error),
+        joined => parse(text, &joined).map_err(|_| error),
+    })
+}
+
+/// `body` with a blank instead of the line break before each closing bracket that begins a line. PyYAML accepts such a bracket, as
+/// PaddleDetection's `_BASE_: [ … ]` has it; YAML 1.2 wants it indented. Every character keeps its place.
+fn with_closing_brackets_joined(body: &str) -> String {
+    let mut joined = String::with_capacity(body.len());
+    for line in body.split_inclusive('\n') {
+        // A comment would go on.
+        let has_comment = |before: &str| before.rsplit('\n').nth(1).is_some_and(|last| last.contains('#'));
+        if line.starts_with([']', '}']) && joined.ends_with('\n') && !has_comment(&joined) {
+            joined.pop();
+            joined.push(' ');
+        }
+        joined.push_str(line);
+    }
+    joined
+}
+
+/// The documents of `body`, whose characters stand at the same places as those of `text`.
+fn parse(text: &str, body: &str) -> Result<Stream, Remark> {
     let offset = text.len() - body.len();
     let mut bytes: Vec<usize> = text.char_indices().map(|(at, _)| at).skip(usize::from(offset > 0)).collect();
     bytes.push(text.len());
