@@ -27,8 +27,13 @@ fn is_header(line: &str) -> bool {
 /// The unit that a command line after a prompt asks for: `$ free -g`.
 fn command(line: &str) -> Option<Bytes> {
     // A cheap check first, because every line with a trigger of this grammar gets here.
-    let prompt = ["$ free", "# free", "+ free"].into_iter().find(|prompt| line.contains(prompt))?;
-    let (_, arguments) = line.rsplit_once(prompt)?;
+    let prompt = ["$ free", "# free", "+ free", "free -"].into_iter().find(|prompt| line.contains(prompt))?;
+    let (before, arguments) = line.rsplit_once(prompt)?;
+    let arguments = match prompt {
+        // Without a prompt it stands alone.
+        "free -" => line.strip_prefix("free ").filter(|_| before.is_empty())?,
+        _ => arguments,
+    };
     let unit = |argument: &str| match argument {
         "-b" | "--bytes" => Some(Bytes(1)),
         "-m" | "--mebi" => Some(Bytes::MIB),
@@ -90,6 +95,7 @@ mod tests {
         let row = "Mem:            503         410          12           3          80          88\n";
         assert_eq!(total(&format!("user@node1:~$ free -g\n{HEADER}{row}")), Some(Bytes(503 << 30)));
         assert_eq!(total(&format!("[root@node1 ~]# free -m\n{HEADER}{row}")), Some(Bytes(503 << 20)));
+        assert_eq!(total(&format!("free -m\n{HEADER}{row}")), Some(Bytes(503 << 20)));
         assert_eq!(total(&format!("{HEADER}{row}")), None);
         assert_eq!(total(&format!("$ ls\n{HEADER}{row}")), None);
         assert_eq!(total(&format!("{HEADER}Mem:           503Gi       410Gi       12Gi")), Some(Bytes(503 << 30)));

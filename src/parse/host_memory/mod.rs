@@ -94,6 +94,7 @@ const TRIGGERS: &[&str] = &[
     "$ free",
     "# free",
     "+ free",
+    "free -",
 ];
 
 /// Whether the only trigger in `text` is the end of `torch.OutOfMemoryError`, which is about a device and which every rank prints.
