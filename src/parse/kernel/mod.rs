@@ -48,6 +48,7 @@ impl Grammar for Kernel {
             "Killed process ",
             "oom_reaper",
             "oom_score_adj name",
+            " uid  tgid total",
             "oom_kill_process+0x",
             "Memory cgroup stats for /",
         ]
@@ -68,6 +69,7 @@ impl Grammar for Kernel {
             "Mem-Info:",
             "Tasks state (memory values in pages)",
             " total_vm ",
+            " uid  tgid total",
             "Memory cgroup stats for /",
             "oom_kill_process+0x",
             "out_of_memory+0x",

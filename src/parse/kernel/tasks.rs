@@ -56,7 +56,10 @@ fn pid(text: &str) -> IResult<&str, u32> {
 
 /// Whether `line` names the columns, its end cut off or not: no other table of the kernel's has these.
 pub(super) fn is_header(line: &str) -> bool {
-    line.contains(" tgid ") && line.contains(" total_vm ") && line.contains(" rss ")
+    const NAMES: &str = "total_vm      rss ";
+    // Wherever it was cut off, the third column has begun.
+    let cut = |names: &str| names.len() >= 5 && NAMES.starts_with(names.trim_end_matches(['.', '…', '[', ']']));
+    line.split_once(" uid  tgid ").is_some_and(|(_, names)| names.starts_with(NAMES) || cut(names.trim_end()))
 }
 
 /// The leading numbers of a row.
@@ -173,6 +176,14 @@ mod tests {
             read(usual, "[   93]     0    93      400       77    57344        0             0 7 zip"),
             Some((93, "7 zip".to_owned(), 77, Some(0), Some(0)))
         );
+    }
+
+    #[test]
+    fn a_header_may_be_cut_off() {
+        let header = "[ pid ]   uid  tgid total_vm      rss nr_ptes swapents oom_score_adj name";
+        assert!((25..header.len()).all(|cut| is_header(&header[..cut])), "{header}");
+        assert!(is_header("[ pid ]   uid  tgid total[...]"));
+        assert!(!is_header("[ pid ]   uid  tgid t") && !is_header("uid  tgid totals"));
     }
 
     #[test]
