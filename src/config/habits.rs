@@ -31,6 +31,16 @@ impl Document {
         self.cited(&code.habits().keeps)
     }
 
+    /// The modules that a program in Python imports, by the last part of their names: `loader` of `data.loader`.
+    pub fn imports(&self) -> impl Iterator<Item = &str> {
+        fn module(line: &str) -> Option<&str> {
+            let names = line.strip_prefix("from ").or_else(|| line.strip_prefix("import "))?;
+            names.split([' ', ',']).next()?.rsplit('.').next().filter(|name| !name.is_empty())
+        }
+        let is_code = matches!(self.body, Body::Python(_));
+        self.text.lines().filter(move |_| is_code).filter_map(|line| module(line.trim_start()))
+    }
+
     /// What a data set in Python keeps of what it has read: `self.cache[index] = image`.
     pub fn caches(&self) -> Vec<Citation> {
         let Body::Python(code) = &self.body else { return Vec::new() };

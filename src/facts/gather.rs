@@ -154,6 +154,14 @@ fn device(facts: &mut Facts, incident: &Incident) {
     }
 }
 
+/// What `consumer` is called: a message may only number it, and a table of the same processes name it.
+fn called(incident: &Incident, consumer: &Consumer) -> String {
+    let is_same = |other: &&Consumer| consumer.pid.is_some() && other.pid == consumer.pid;
+    let others = incident.consumers.iter().filter(is_same);
+    let role = std::iter::once(consumer).chain(others).find_map(|consumer| consumer.role.clone());
+    role.or_else(|| consumer.pid.map(|pid| format!("pid {pid}"))).unwrap_or_default()
+}
+
 /// Adds facts about victims and consumers.
 fn holders(facts: &mut Facts, incident: &Incident) {
     let number = |count: usize| Value::Number(count as f64);
@@ -164,13 +172,13 @@ fn holders(facts: &mut Facts, incident: &Incident) {
         facts.say("victims.role", text(role));
     }
     facts.say("consumers.count", number(incident.consumers.len()));
-    let cite = |consumer: &crate::model::Consumer| Citation::new(consumer.source.clone(), consumer.text.clone());
+    let cite = |consumer: &Consumer| Citation::new(consumer.source.clone(), consumer.text.clone());
     if let Some(largest) = incident.consumers.first() {
         let sum: i64 = incident.consumers.iter().map(|consumer| consumer.bytes.0).sum();
         let cites: Vec<Citation> = incident.consumers.iter().take(3).map(cite).collect();
         facts.cite("consumers.sum", Value::Number(sum as f64), cites);
         facts.cite("consumers.largest", Value::Number(largest.bytes.0 as f64), vec![cite(largest)]);
-        facts.cite("consumers.largest_role", text(largest.role.as_deref().unwrap_or_default()), vec![cite(largest)]);
+        facts.cite("consumers.largest_role", text(&called(incident, largest)), vec![cite(largest)]);
         // Memory of others can be told only if the victim is known.
         if incident.victim.pid.is_some() {
             facts.say("consumers.others", Value::Number(held_by(incident, |of_job| !of_job)));

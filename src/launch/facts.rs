@@ -22,8 +22,8 @@ impl JobConfig<'_> {
         self.watch_code(facts);
     }
 
-    /// Adds what the given code does where it failed: `script.calls`, `script.keeps` and `script.caches` of the files through which the stack
-    /// passes.
+    /// Adds what the given code does where it failed: `script.calls` and `script.keeps` of the files through which the stack passes. What data
+    /// sets cache, `script.caches`, is asked of all files: workers read them, whose stacks nobody sees.
     fn watch_code(&self, facts: &mut Facts) {
         let frames = match facts.get("frames").map(|frames| &frames.value) {
             Some(Value::List(frames)) => frames.as_slice(),
@@ -36,14 +36,14 @@ impl JobConfig<'_> {
         let files: HashSet<String> = frames.iter().filter_map(file).collect();
         let mut programs: Vec<&Document> =
             self.documents.iter().filter(|document| !document.calls().is_empty()).collect();
+        let text = |words: &str| Value::Text(words.to_owned());
+        let caches: Vec<Citation> = programs.iter().flat_map(|document| document.caches()).collect();
+        facts.cite("script.caches", Value::List(caches.iter().map(|cite| text(&cite.text)).collect()), caches);
         // A killed program left no stack, or that of its launcher: the only script that is given is the one.
         let is_shown = |document: &&Document| part::name(document.path()).is_some_and(|name| files.contains(name));
         if programs.len() > 1 {
             programs.retain(is_shown);
         }
-        let text = |words: &str| Value::Text(words.to_owned());
-        let caches: Vec<Citation> = programs.iter().flat_map(|document| document.caches()).collect();
-        facts.cite("script.caches", Value::List(caches.iter().map(|cite| text(&cite.text)).collect()), caches);
         if programs.is_empty() {
             return;
         }

@@ -57,6 +57,22 @@ fn what_a_backward_pass_needs_keeps_its_graph() -> Outcome {
 }
 
 #[test]
+fn a_data_set_that_the_program_imports_keeps_what_it_reads() -> Outcome {
+    let log = "Traceback (most recent call last):\n  File \"/w/train.py\", line 5, in <module>\n    for x in loader:\n  File \"/v/site-packages/torch/utils/data/dataloader.py\", line 1251, in _try_get_data\n    raise RuntimeError(f'DataLoader worker exited') from e\nRuntimeError: DataLoader worker (pid(s) 9114) exited unexpectedly\n";
+    let train = "import torch\nfrom data.scenes import Scenes\nds = Scenes('/d')\nloader = torch.utils.data.DataLoader(ds, num_workers=6)\nfor x in loader:\n    step(x)\n";
+    let data = |kept: &str| {
+        format!(
+            "class Scenes:\n    def __getitem__(self, i):\n        image = load(self.files[i])\n        {kept}\n        return image\n"
+        )
+    };
+    let files = |data: &str| report(&[("job.log", log), ("train.py", train), ("scenes.py", data)]);
+    let end = files(&data("self.cache[i] = image"))?;
+    assert_eq!((cause(&end)?, turned(&end)?[0]), ("host_memory_growth", "no cache in __getitem__"));
+    assert_eq!(cause(&files(&data("image = scale(image)"))?)?, "dataloader_memory");
+    Ok(())
+}
+
+#[test]
 fn a_validation_that_keeps_graphs_is_told_to_keep_none() -> Outcome {
     let log = format!(
         "step 500 loss 2.1\nTraceback (most recent call last):\n  File \"/w/train.py\", line 30, in main\n    validate(model, loader)\n  File \"/w/train.py\", line 8, in validate\n    out = model(x)\n  File \"/v/site-packages/torch/nn/modules/linear.py\", line 125, in forward\n    return F.linear(input, self.weight, self.bias)\n{OOM}"

@@ -155,6 +155,16 @@ fn a_failed_assertion_in_a_kernel_explains_every_later_call_of_cuda() -> Outcome
 }
 
 #[test]
+fn a_script_that_reads_a_whole_table_is_told_to_read_parts() -> Outcome {
+    let kill = "[ 812.101010] Out of memory: Killed process 1533 (python) total-vm:9123456kB, anon-rss:7402112kB, file-rss:0kB, shmem-rss:0kB, UID:1000 pgtables:15012kB oom_score_adj:0\n";
+    let script = "import pandas as pd\ndf = pd.read_csv('clicks.csv')\ndf.groupby('item').size().to_csv('out.csv')\n";
+    let told = report(&[("dmesg.log", kill), ("prep.py", script)])?;
+    assert_eq!(turned(&told)[0], "less of the data at once");
+    assert!(!turned(&told).iter().any(|knob| knob.contains("num_workers") || knob.contains("batch")));
+    Ok(())
+}
+
+#[test]
 fn a_worker_that_nobody_names_ended_with_the_exception_above() -> Outcome {
     let gone = "RuntimeError: One or more background workers are no longer alive. Exiting. Please check the print statements above for the actual error message\n";
     let fault = "Exception in background worker 3:\nTraceback (most recent call last):\n  File \"/w/load.py\", line 3, in item\n    size = len(None)\nTypeError: object of type 'NoneType' has no len()\n";

@@ -65,7 +65,7 @@ pub(super) fn table(record: &Record) -> Option<Event> {
     for (column, words) in header.split_whitespace().zip(amounts) {
         let name = match column {
             "total" => FigureName::NodeTotal,
-            "used" => FigureName::NodeUsed,
+            "used" => FigureName::HostUsed,
             "available" => FigureName::Other,
             _ => continue,
         };
