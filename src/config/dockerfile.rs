@@ -66,32 +66,65 @@ pub(super) fn step_of(key: &str) -> Option<(&str, &str)> {
     key.strip_prefix(RUN)?.rsplit_once(':')
 }
 
-/// The edit that adds the variable `key` before the line that names the program, or before the step of the build that needs it.
+/// The edit that adds the variable `key` before the line that names the program, or before the step of the build that needs it. What the
+/// step assigns itself is changed there: that wins over what is given to it.
 pub(super) fn added(text: &str, key: &str, value: &Value) -> Option<Edit> {
     let starts = |instruction: &str| ["CMD", "ENTRYPOINT"].iter().any(|name| instruction.eq_ignore_ascii_case(name));
     let (span, name) = match step_of(key) {
-        Some((step, name)) => (place_of(text, step)?, name),
+        Some((step, name)) => (place_of(text, step, name)?, name),
         None => (instructions(text).filter(|(instruction, _)| starts(instruction)).last()?.1, key),
     };
     let word = value.to_string();
     let is_plain = !word.contains(|letter: char| letter.is_whitespace() || "\"'\\$".contains(letter));
+    if let Some(own) = step_of(key).and_then(|_| assigned(text.get(span.clone())?, name)) {
+        let own = span.start + own.start..span.start + own.end;
+        return is_plain.then(|| Edit::replace(own, word));
+    }
     is_plain.then(|| Edit::insert(line_start(text, span.start), format!("ENV {name}={word}{}", newline(text))))
 }
 
-/// Where the step `step` stands, if it is the only one of its words.
-fn place_of(text: &str, step: &str) -> Option<Range<usize>> {
+/// Where the step `step` stands, if it is the only one of its words, whatever it assigns to `name`. A log shows the lines of a step as one.
+fn place_of(text: &str, step: &str, name: &str) -> Option<Range<usize>> {
+    let words = |step: &str| {
+        let mut step = step.to_owned();
+        if let Some(own) = assigned(&step, name) {
+            step.replace_range(own, "");
+        }
+        step.split_whitespace().filter(|word| *word != "\\").map(str::to_owned).collect::<Vec<_>>()
+    };
+    let wanted = words(step);
     let is_it = |(instruction, span): &(&str, Range<usize>)| {
-        instruction.eq_ignore_ascii_case("RUN") && text.get(span.clone()).is_some_and(|words| words.trim() == step)
+        instruction.eq_ignore_ascii_case("RUN") && text.get(span.clone()).is_some_and(|own| words(own) == wanted)
     };
     let mut places = instructions(text).filter(is_it).map(|(_, span)| span);
     places.next().filter(|_| places.next().is_none())
 }
 
-/// Whether the step of `key` gets its variable with `value`: from the nearest line above it in its stage.
+/// The number or word that the step `step` itself assigns to the variable `name`: `MAX_JOBS=32 python setup.py install`.
+fn assigned(step: &str, name: &str) -> Option<Range<usize>> {
+    let mut from = 0;
+    loop {
+        let at = from + step.get(from..)?.find(name)?;
+        let end = at + name.len();
+        let is_begun = step[..at].ends_with(|c: char| c.is_whitespace() || c == ';') || at == 0;
+        if let Some(value) = step.get(end..)?.strip_prefix('=').filter(|_| is_begun) {
+            let is_border = |c: char| c.is_whitespace() || matches!(c, ';' | '&' | '"' | '\'' | '$');
+            let length = value.find(is_border).unwrap_or(value.len());
+            return (length > 0).then_some(end + 1..end + 1 + length);
+        }
+        from = end;
+    }
+}
+
+/// Whether the step of `key` gets its variable with `value`: from itself, or from the nearest line above it in its stage.
 pub(super) fn gives(text: &str, key: &str, value: &Value) -> bool {
-    let Some((place, name)) = step_of(key).and_then(|(step, name)| Some((place_of(text, step)?, name))) else {
+    let Some((place, name)) = step_of(key).and_then(|(step, name)| Some((place_of(text, step, name)?, name))) else {
         return false;
     };
+    let step = text.get(place.clone()).unwrap_or_default();
+    if let Some(own) = assigned(step, name) {
+        return step.get(own) == Some(&*value.to_string());
+    }
     let mut given = None;
     for (instruction, span) in instructions(text).take_while(|(_, span)| span.start < place.start) {
         let mut found = Vec::new();
@@ -228,6 +261,21 @@ mod tests {
         let set = |step| document.set_as(EntryKind::Env, None, &super::key_of_step(step, "J"), &Value::of_word("4"));
         assert_eq!(set("make")?, text.replace("RUN make\n", "ENV J=4\nRUN make\n"));
         assert!(set("make test").is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn what_a_step_assigns_itself_is_changed_there() -> Outcome {
+        for (step, own) in [
+            ("J=32 make", "J=32 make"),
+            ("export J=32 && make", "export J=32 && make"),
+            ("pip install x && J=32 make", "pip install x \\\n    && J=32 make"),
+        ] {
+            let text = format!("FROM a\nENV XJ=1\nRUN {own}\nCMD serve\n");
+            let document = Document::read("Dockerfile", &text)?;
+            let set = document.set_as(EntryKind::Env, None, &super::key_of_step(step, "J"), &Value::of_word("4"));
+            assert_eq!(set?, text.replace("J=32", "J=4"));
+        }
         Ok(())
     }
 

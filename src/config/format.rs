@@ -34,7 +34,7 @@ impl Format {
     /// Recognises the format of `text` by its first words, not by a file name: people name configurations in any way.
     pub fn of(text: &str) -> Format {
         let text = text.trim_start_matches('\u{feff}');
-        let is_comment = |line: &str| line.is_empty() || line.starts_with('#') || line.starts_with("//");
+        let is_comment = |line: &str| line.is_empty() || line.starts_with(['#', ';']) || line.starts_with("//");
         let mut lines = text.lines().map(str::trim);
         let is_script = lines
             .clone()

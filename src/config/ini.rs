@@ -20,13 +20,23 @@ pub(super) fn is_ini(text: &str) -> bool {
         |line: &str| line.split_once('=').is_some_and(|(key, _)| key.trim_end().eq_ignore_ascii_case("executable"));
     lines.clone().next().is_some_and(|line| SECTIONS.contains(&line))
         || lines.clone().any(is_executable) && lines.clone().any(|line| is_queue(&line.to_ascii_lowercase()))
-        || is_plain(lines)
+        || is_plain(lines.clone())
+        || is_properties(lines) && toml::read(text).is_err()
+}
+
+/// Whether each line is `key=value`, and some key is a path, which is no name in a shell: properties of Java, as Gradle has them.
+fn is_properties<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> bool {
+    let key = |line: &'t str| line.split_once('=').map(|(key, _)| key.trim_end());
+    let is_path = |key: &str| key.contains('.') && key.split('.').all(toml::is_bare);
+    let is_key = |key: &str| toml::is_bare(key) || is_path(key);
+    lines.clone().all(|line| key(line).is_some_and(is_key)) && lines.clone().any(|line| key(line).is_some_and(is_path))
 }
 
 /// Whether each line is `key = value`, and some value is a bare word, which TOML has in quotes: LightGBM's and XGBoost's `conf`, for example.
 fn is_plain<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> bool {
     const FEWEST: usize = 3;
-    let assigned = |line: &'t str| line.split_once('=').map(|(key, value)| (key.trim_end(), value.trim()));
+    let assigned =
+        |line: &'t str| line.split_once('=').map(|(key, value)| (key.trim_end(), without_comment(value).trim()));
     let is_setting = |line: &'t str| assigned(line).is_some_and(|(key, _)| toml::is_bare(key));
     // An assignment in a shell has no blanks around the sign.
     let is_spaced = |line: &str| line.contains(" = ");
@@ -71,8 +81,11 @@ pub(super) fn read(text: &str) -> Parsed {
         let end = end_of_line(text, at);
         let line = &text[at..end];
         if let Some(equals) = line.find('=').filter(|_| !is_comment(line.trim_start())) {
-            let (key, value) = (line[..equals].trim(), trimmed(text, at + equals + 1..end));
-            let key = if is_submitted { key.to_ascii_lowercase() } else { key.to_owned() };
+            let start = at + equals + 1;
+            // In a unit a sign is no comment behind a value.
+            let end = if is_submitted { start + without_comment(&text[start..end]).len() } else { end };
+            let (key, value) = (line[..equals].trim(), trimmed(text, start..end));
+            let key = if is_submitted && !key.contains('.') { key.to_ascii_lowercase() } else { key.to_owned() };
             match &*key {
                 _ if key.starts_with("Exec") => reader.command(value),
                 "Environment" | "environment" => reader.variables(value),
@@ -148,6 +161,16 @@ pub(super) fn end_of_line(text: &str, at: usize) -> usize {
         }
         end = line + 1;
     }
+}
+
+/// A value without the comment behind it: `64MB   # min 64kB`.
+fn without_comment(value: &str) -> &str {
+    let is_sign = |(at, sign): &(usize, &str)| {
+        let inner = value[..*at].trim();
+        let is_open = inner.starts_with(['\'', '"']) && !(inner.len() > 1 && inner.ends_with(['\'', '"']));
+        value[..*at].ends_with([' ', '\t']) && !is_open && matches!(*sign, "#" | ";")
+    };
+    value.match_indices(['#', ';']).find(is_sign).map_or(value, |(at, _)| &value[..at])
 }
 
 fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
@@ -234,6 +257,32 @@ mod tests {
         for other in ["a = b\nc = d\n", "a=b\nc=d\ne=f\n", "a = 1\nb = true\nc = \"d\"\n", "a = b\nc = d\nrun it\n"] {
             assert_ne!(Format::of(other), Format::Ini, "{other}");
         }
+        Ok(())
+    }
+
+    #[test]
+    fn keys_of_properties_are_paths() -> Outcome {
+        let text = "# of a build\norg.gradle.jvmargs=-Xmx1g -Dfile.encoding=UTF-8\nandroid.useAndroidX=true\nname=x\n";
+        let found = settings(text)?;
+        let expected = [
+            "Setting org.gradle.jvmargs=-Xmx1g -Dfile.encoding=UTF-8",
+            "Setting android.useAndroidX=true",
+            "Setting name=x",
+            "Flag org.gradle.jvmargs:Xmx=1g",
+        ];
+        assert_eq!(found, expected);
+        for other in ["A=1 python x.py --a.b=2\n", "a.b=c\npython train.py\n", "A=1\nB=2\n"] {
+            assert_ne!(Format::of(other), Format::Ini, "{other}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_comment_behind_a_value_is_no_part_of_it() -> Outcome {
+        let text = "max_connections = 300\t\t# (change requires restart)\nwork_mem = 64MB  # min 64kB\nport = 5432\nsearch = '#a' # b\n";
+        let expected =
+            ["Setting max_connections=300", "Setting work_mem=64MB", "Setting port=5432", "Setting search='#a'"];
+        assert_eq!(settings(text)?, expected);
         Ok(())
     }
 

@@ -39,6 +39,7 @@ mod python;
 #[path = "without_python.rs"]
 mod python;
 mod read_back;
+mod runtime_options;
 mod shell;
 mod switch;
 mod textproto;
@@ -67,7 +68,7 @@ use error::Remark;
 use path::PathStep;
 use tree::{Flattening, Node, Target, TooMuch};
 
-use crate::knowledge::Scheduler;
+use crate::knowledge::{Launchers, Scheduler};
 use crate::model::{Citation, LineNumber, Location};
 
 /// A configuration: its text and the settings in it.
@@ -155,7 +156,13 @@ impl Document {
             Citation::new(location(span.start), words)
         };
         match parse(format, text) {
-            Ok(parsed) => Ok(Document::assemble(format, path.clone(), text, parsed, cite)),
+            Ok(mut parsed) => {
+                // A script finds them where it reads its variables.
+                if matches!(format, Format::Json | Format::Yaml | Format::Toml | Format::Ini) {
+                    parsed.found.extend(runtime_options::within(text, &parsed.found));
+                }
+                Ok(Document::assemble(format, path.clone(), text, parsed, cite))
+            }
             Err(Remark { at, message }) => {
                 let (line, column) = lines.locate(at);
                 Err(ConfigError { path: path.clone(), line, column, message })
@@ -373,6 +380,10 @@ impl Document {
                 vec![edit.ok_or_else(unwritable)?]
             }
             Body::Python(code) => python::set(&self.text, code, old, key, value).ok_or_else(unwritable)?,
+            // An option within a value.
+            Body::Json(_) | Body::Toml(_) if old.is_some_and(|entry| entry.kind == EntryKind::Flag) => {
+                vec![old.and_then(|entry| self.replaced(entry, value)).ok_or_else(unwritable)?]
+            }
             body => body.set(&self.text, key, value)?,
         };
         let text = edit::apply(&self.text, edits);
@@ -411,8 +422,10 @@ impl Document {
         }
         let is_other = move |entry: &&Entry| {
             let is_variable = matches!(entry.kind, EntryKind::Variable | EntryKind::Env);
+            // `--conf` before a pair stands there once more with another pair.
+            let is_of_pairs = || entry.value == Value::Bool(true) && Launchers::shipped().introduces_pairs(&entry.key);
             let is_related = base(&entry.key) == base(key) || is_inside(key, &entry.key) || is_inside(&entry.key, key);
-            self.is_script() && !is_variable && !is_related
+            self.is_script() && !is_variable && !is_related && !is_of_pairs()
         };
         let show = |entry: &'a Entry| (entry.kind, entry.key.as_str(), entry.command, entry.at.text.as_str());
         self.entries.iter().filter(is_other).map(show)

@@ -19,6 +19,9 @@ pub struct Launchers {
     /// Programs of which an option's value is a list of options.
     #[serde(default)]
     pub lister: Vec<Lister>,
+    /// Programs that take names and values behind an option for each.
+    #[serde(default)]
+    pub setter: Vec<Setter>,
     /// The other words by which commands are recognised.
     pub programs: Programs,
     /// The variables that Slurm sets, by the directive's option that decides them.
@@ -73,6 +76,16 @@ pub struct Lister {
     pub lists: Vec<String>,
 }
 
+/// Programs that take names and values behind an option for each: `--conf a.b=1 --conf c.d=2`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setter {
+    /// Their names.
+    pub names: Vec<String>,
+    /// The option.
+    pub option: String,
+}
+
 /// How a launcher names what it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -93,6 +106,8 @@ pub struct Programs {
     pub names: Vec<String>,
     /// Variables whose value is a list of a program's options.
     pub option_variables: Vec<String>,
+    /// Options of runtimes, which mean the same wherever they stand.
+    pub runtime_options: Vec<String>,
     /// Programs that read a script themselves.
     pub shells: Vec<String>,
     /// Programs that submit a script to run later.
@@ -135,6 +150,17 @@ impl Launchers {
         let name = name.rsplit('/').next().unwrap_or(name);
         let is_it = |lister: &&Lister| lister.names.iter().any(|known| known == name);
         self.lister.iter().find(is_it).map_or(&[], |lister| &lister.lists)
+    }
+
+    /// The option behind which the program `name` takes a name and its value.
+    pub fn option_for_pairs(&self, name: &str) -> Option<&str> {
+        let is_it = |setter: &&Setter| setter.names.iter().any(|known| known == name);
+        self.setter.iter().find(is_it).map(|setter| setter.option.as_str())
+    }
+
+    /// Whether `option`, without its dashes, is one behind which a program takes a name and its value.
+    pub fn introduces_pairs(&self, option: &str) -> bool {
+        self.setter.iter().any(|setter| setter.option.trim_start_matches('-') == option)
     }
 
     /// The scheduler that reads options in a line of a script.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::config::{self, Command, Document, Entry, EntryKind, Format, Value};
-use crate::knowledge::{Knob, Target, plain_name};
+use crate::knowledge::{Knob, Launchers, Target, plain_name};
 use crate::launch::{JobConfig, Setting};
 use crate::model::{Edit, Given, Scalar};
 
@@ -128,8 +128,8 @@ fn key_in(launch: &JobConfig<'_>, document: &Document, knob: &Knob, spelling: &s
 }
 
 /// The edits that give `knob`, an option of the program that starts the job, to that program in a script. The knob's
-/// line names the command, `docker run --shm-size={to} …`, or begins like a scheduler's directive, `#SBATCH
-/// --mem={to}`.
+/// line names the command, `docker run --shm-size={to} …` or `spark-submit --conf a.b={to} …`, or begins like a scheduler's
+/// directive, `#SBATCH --mem={to}`.
 fn of_launcher<'a>(
     launch: &'a JobConfig<'_>,
     knob: &'a Knob,
@@ -140,8 +140,16 @@ fn of_launcher<'a>(
     let command = line.and_then(|line| Some(line.split_once(spelling)?.0.trim())).filter(|words| !words.is_empty());
     let scripts = launch.documents().iter().filter(|document| document.format() == Format::Shell);
     command.into_iter().flat_map(move |words| {
+        let pairs = words.split_once(' ').filter(|(program, option)| {
+            Launchers::shipped().option_for_pairs(program).is_some_and(|known| known == *option)
+        });
         scripts.clone().filter_map(move |document| {
-            let (given, command) = match document.commands().iter().position(|command| command.typed() == words) {
+            let is_it = |command: &Command| match pairs {
+                Some((program, _)) => command.program == program,
+                None => command.typed() == words,
+            };
+            let (given, command) = match document.commands().iter().position(is_it) {
+                Some(command) if pairs.is_some() => (Given::Override, Some(command)),
                 Some(command) => (Given::Flag, Some(command)),
                 None if document.scheduler().is_some_and(|scheduler| *scheduler.mark == *words) => {
                     (Given::Directive, None)

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::super::runtime_options;
 use super::launchers::is_option;
 use super::words::name_length;
 
@@ -134,9 +135,12 @@ fn is_path(text: &str) -> bool {
     text.contains('/') || text.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && is_extension(end))
 }
 
-/// The key of `--key=value` or `-n4`, and where the value begins.
+/// The key of `--key=value`, `-n4` or `-Xmx4g`, and where the value begins.
 fn joined(text: &str) -> Option<(&str, usize)> {
     let dashes = text.len() - text.trim_start_matches('-').len();
+    if let Some(found) = runtime_options::attached(text) {
+        return Some(found);
+    }
     match text.find('=') {
         Some(equals) => Some((&text[dashes..equals], equals + 1)),
         None => {

@@ -22,6 +22,7 @@ mod tests;
 use std::ops::Range;
 
 use super::entry::{FoundCommand, FoundSetting};
+use super::runtime_options::{self, RuntimeOption};
 use super::{Body, Entry, EntryKind, Format, Parsed, Value};
 use arguments::{Argument, Form};
 use expand::{Chunk, Field};
@@ -222,6 +223,13 @@ impl Settings<'_> {
 
     /// The options in the value of a variable that a program reads as part of its command line.
     fn options_in(&mut self, assignment: &script::Assignment, statement: usize) {
+        for chunk in assignment.value.iter().flatten().filter(|chunk| chunk.is_exact && chunk.depth() == 0) {
+            for RuntimeOption { name, value } in runtime_options::options(&chunk.text) {
+                let span = chunk.span.start + value.start..chunk.span.start + value.end;
+                let found = FoundSetting::new(name, Value::of_word(&chunk.text[value]), EntryKind::Flag, span.clone());
+                self.found.push((statement, found, Origin::Word(span)));
+            }
+        }
         let Some([chunk]) = assignment.value.as_deref() else { return };
         if !chunk.is_exact || !option_words::is_list(&assignment.name) {
             return;

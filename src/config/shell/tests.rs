@@ -1,5 +1,5 @@
 use super::super::testing::{cited, set, settings};
-use super::super::{Document, Entry, EntryKind, Format};
+use super::super::{Document, Entry, EntryKind, Format, Value};
 
 const SCRIPT: &str = r#"#!/bin/bash
 #SBATCH --job-name=ppo
@@ -441,5 +441,21 @@ fn tests_are_joined() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!(of("[[ $A == x ]] && [[ -z $B ]]")?.as_deref(), Some("1"));
     assert_eq!(of("[[ $A == x ]] && [[ -n $B ]]")?.as_deref(), Some("2"));
     assert_eq!(of("[[ $A == x ]] && [[ -n $(f) ]]")?.as_deref(), Some("$N"));
+    Ok(())
+}
+
+#[test]
+fn a_pair_of_name_and_value_goes_behind_its_own_option() -> Result<(), Box<dyn std::error::Error>> {
+    let script = "spark-submit --master yarn \\\n  --conf spark.sql.shuffle.partitions=200 \\\n  --py-files deps.zip job.py s3://a/b\n";
+    let document = Document::read("submit.sh", script)?;
+    let command = document.commands().iter().position(|command| command.program == "spark-submit");
+    let set = |document: &Document| {
+        document.set_as(EntryKind::Override, command, "spark.executor.memoryOverhead", &Value::Text("4g".into()))
+    };
+    let pair = "--conf spark.executor.memoryOverhead=4g";
+    assert_eq!(set(&document)?, script.replace("=200 \\\n", &format!("=200 \\\n  {pair} \\\n")));
+    // Without another pair, before what the program starts.
+    let script = "spark-submit --master yarn job.py s3://a/b\n";
+    assert_eq!(set(&Document::read("submit.sh", script)?)?, script.replace("--master", &format!("{pair} --master")));
     Ok(())
 }

@@ -11,6 +11,7 @@ use super::super::script::{Assignment, Call, Role};
 use super::super::words::{Quote, name_length};
 use super::super::{CommandLine, allocator_options, are_together, home, is_spread, option_words, part};
 use super::{Editor, is_safe};
+use crate::knowledge::Launchers;
 
 /// The place of a new setting, and the text that separates it from what precedes it.
 struct Gap {
@@ -104,6 +105,9 @@ impl Editor<'_> {
             }
             _ => false,
         };
+        if as_override && let Some(option) = Launchers::shipped().option_for_pairs(&command_line.stage.program) {
+            return self.add_pair(call, command_line, option);
+        }
         let siblings = if as_override { &overrides } else { &flags };
         let valued: Vec<&&Argument> = siblings.iter().filter(|argument| !argument.is_switch()).collect();
         let joined = as_override || valued.last().is_some_and(|argument| matches!(argument.form, Form::Joined(_)));
@@ -134,6 +138,30 @@ impl Editor<'_> {
             (_, false) => format!("{flag} {new}"),
         };
         Some(vec![Edit::insert(gap.at, gap.text + &words)])
+    }
+
+    /// Adds a pair of name and value with the `option` before it, behind the last such pair, else behind the program: `--conf a.b=4g`. What
+    /// stands at the end is for the program that it starts.
+    fn add_pair(&self, call: &Call, command_line: &CommandLine, option: &str) -> Option<Vec<Edit>> {
+        let is_option = |at: usize| call.fields.get(at).is_some_and(|field| field.text() == option);
+        let is_pair = |argument: &&Argument| {
+            matches!(argument.form, Form::Override(_)) && argument.name.checked_sub(1).is_some_and(is_option)
+        };
+        let last = command_line.arguments.iter().rev().find(is_pair);
+        let begin = command_line.stage.arguments.start;
+        let place = last.map_or(begin.checked_sub(1)?, |argument| argument.name);
+        let field = call.fields.get(place)?;
+        let (home, end) = (home(field), self.end(field, home(field))?);
+        // In the layout of the next word of the command.
+        let next = last.map_or(begin, |argument| argument.name - 1);
+        let before = next.checked_sub(1).and_then(|before| call.fields.get(before));
+        let start = call.fields.get(next).and_then(|next| self.start(next, home));
+        let gap = before.and_then(|before| self.text.get(self.end(before, home)?..start?)).unwrap_or(" ");
+        let is_gap = !gap.is_empty() && gap.chars().all(|c| c.is_whitespace() || c == '\\');
+        let gap = if is_gap { gap } else { " " };
+        let pair = format!("{}={}", self.wanted.key.trim_start_matches('-'), self.written("", "True"));
+        let pair = self.quoted(&pair, Quote::Bare, home == 0 && call.within.is_none())?;
+        Some(vec![Edit::insert(end, format!("{gap}{option} {pair}"))])
     }
 
     /// Whether any of these flags has `True` or `False` as its value.
