@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{dockerfile, ini, modelfile, textproto, toml};
+use super::{dockerfile, ini, modelfile, textproto, toml, xml};
 use crate::knowledge::{Inputs, Launchers};
 
 /// The syntax of a configuration.
@@ -13,8 +13,8 @@ pub enum Format {
     Yaml,
     /// TOML.
     Toml,
-    /// Sections of `key=value` lines: a unit of systemd, a submit description of HTCondor, WSL's settings. Also a Dockerfile, and
-    /// the text format of protocol buffers.
+    /// Sections of `key=value` lines: a unit of systemd, a submit description of HTCondor, WSL's settings. Also a Dockerfile, XML,
+    /// and the text format of protocol buffers.
     Ini,
     /// A launch script, or a bare command line.
     Shell,
@@ -45,7 +45,8 @@ impl Format {
             _ if ini::is_ini(text)
                 || modelfile::is_modelfile(text)
                 || dockerfile::is_dockerfile(text)
-                || textproto::is_textproto(text) =>
+                || textproto::is_textproto(text)
+                || xml::is_xml(text) =>
             {
                 Format::Ini
             }

@@ -46,6 +46,7 @@ mod textproto;
 mod toml;
 mod tree;
 mod value;
+mod xml;
 mod yaml;
 
 use std::ops::Range;
@@ -375,6 +376,7 @@ impl Document {
                         dockerfile::added(&self.text, key, value)
                     }
                     (None, _) if modelfile::is_modelfile(&self.text) => modelfile::added(&self.text, key, value),
+                    (None, _) if xml::is_xml(&self.text) => self.xml_added(key, value),
                     (None, kind) => ini::added(&self.text, kind.unwrap_or(EntryKind::Setting), key, value),
                 };
                 vec![edit.ok_or_else(unwritable)?]
@@ -436,6 +438,9 @@ fn parse(format: Format, text: &str) -> Result<Parsed, Remark> {
     match format {
         Format::Ini if modelfile::is_modelfile(text) => Ok(modelfile::read(text)),
         Format::Ini if dockerfile::is_dockerfile(text) => Ok(dockerfile::read(text)),
+        Format::Ini if xml::is_xml(text) => {
+            xml::read(text).ok_or_else(|| Remark::new(0, "elements that are not closed"))
+        }
         Format::Ini => Ok(textproto::read(text).unwrap_or_else(|| ini::read(text))),
         Format::Json => {
             let root = json::read(text)?;

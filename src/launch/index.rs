@@ -115,7 +115,7 @@ impl SettingIndex {
             let entry = document.entries().get(place.1)?;
             let is_part = || document.format() == Format::Yaml && knob.ends_in(&entry.key);
             let is_named = match option_of(name) {
-                Some((program, option)) => is_given_to(program, entry, document) && is_named(option, &entry.key),
+                Some(own) => is_given_to(own, entry, document) && is_named(own.1, &entry.key),
                 None => knob.knows(without_file(&entry.key)),
             };
             let (_, is_of_other) = self.is_of_other(*place);
@@ -227,13 +227,19 @@ impl SettingIndex {
     }
 }
 
-/// A name that is an option of one program only, divided: `gunicorn --workers`.
+/// A name that is an option of one program only, or a key of that program's own file, divided: `gunicorn --workers`, `gunicorn workers`.
 fn option_of(name: &str) -> Option<(&str, &str)> {
-    name.rsplit_once(' ').filter(|(_, option)| option.starts_with('-'))
+    name.rsplit_once(' ').filter(|(program, option)| option.starts_with('-') || !program.contains(' '))
 }
 
-/// Whether `entry` is an option of a command that is typed with the words `program`.
-fn is_given_to(program: &str, entry: &Entry, document: &Document) -> bool {
+/// Whether `entry` is an option of a command that is typed with the words `program`, or stands in the file that is called after it:
+/// `gunicorn.conf.py`.
+fn is_given_to((program, option): (&str, &str), entry: &Entry, document: &Document) -> bool {
+    if !option.starts_with('-') {
+        let file = part::name(document.path()).unwrap_or_default();
+        let is_own = file.strip_prefix(program).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
+        return is_own && entry.kind == EntryKind::Setting;
+    }
     let command = entry.command.and_then(|at| document.commands().get(at));
     entry.kind == EntryKind::Flag
         && command.is_some_and(|command| command.words().any(|word| part::name(word) == Some(program)))

@@ -127,6 +127,9 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
         _ => None,
     };
     let reached = reached.or(limit).or(own);
+    // A heap that is full itself says nothing of what stands beside it.
+    let is_killed = bench.facts.text("kind") != Some("host_alloc_failure");
+    let demand = bench.facts.number("config.host_demand").filter(|_| is_killed).map(|bytes| Bytes(bytes as i64));
     // A number without a unit keeps the unit that its scheduler gives it.
     let bare = from.and_then(|from| from.parse::<f64>().ok()).filter(|_| !is_whole(knob));
     let written = |bytes: Bytes, margin: f64| match bare.zip(limit.filter(|limit| *limit > Bytes(0))) {
@@ -135,7 +138,11 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
     };
     let goal = match need {
         Some(need) => written(need, MARGIN).map(Goal::Value),
-        None => reached.and_then(|reached| written(reached, FURTHER)).map(Goal::AtLeast),
+        None => {
+            let further = reached.map(|reached| Bytes((reached.0 as f64 * FURTHER) as i64));
+            // What the job's own settings let it take has its margin.
+            further.into_iter().chain(demand).max().and_then(|bytes| written(bytes, 1.0)).map(Goal::AtLeast)
+        }
     };
     let goal = goal.unwrap_or(Goal::More);
     // No node grants more than it has.
@@ -180,7 +187,15 @@ fn reached(facts: &Facts) -> Option<Bytes> {
         .chain(whole)
         .chain(asked);
     let held = held.map(|bytes| Bytes(bytes as i64));
-    host_used(facts).into_iter().chain(held).max()
+    host_used(facts).into_iter().chain(held).chain(of_all_tasks(facts)).max()
+}
+
+/// What all tasks of a node used together, where the accounting states the largest of them: below a limit that was hit.
+fn of_all_tasks(facts: &Facts) -> Option<Bytes> {
+    let (tasks, limit) = (facts.number("config.tasks_per_node")?, host_memory(facts)?);
+    let used = host_used(facts).filter(|used| *used < limit)?;
+    let all = used.0 as f64 * tasks;
+    (all > limit.0 as f64).then_some(Bytes(all as i64))
 }
 
 /// Amounts below a GiB are rounded to multiples of this.
@@ -190,6 +205,9 @@ const SMALL_STEP: Bytes = Bytes(64 << 20);
 fn size(knob: &Knob, from: Option<&str>, bytes: f64) -> String {
     let digits = |c: char| c.is_ascii_digit() || c == '.' || c == ' ';
     let own = from.map(|from| from.trim_start_matches(digits)).filter(|unit| !unit.is_empty());
+    // Less than one of the user's units is written in the knob's.
+    let holds = |unit: &&str| granted(&format!("1{unit}")).is_some_and(|one| bytes >= one.0 as f64);
+    let own = own.filter(|unit| knob.unit.is_none() || holds(unit));
     let unit = own.or(knob.unit.as_deref()).unwrap_or("GiB");
     let one = granted(&format!("1{unit}")).unwrap_or(Bytes::GIB);
     // Even a limit in MiB is rounded to whole GiB, unless it is far smaller.

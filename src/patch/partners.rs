@@ -66,11 +66,15 @@ fn as_many(goal: &Goal, set: &str) -> Option<String> {
     Some(all.iter().map(u32::to_string).collect::<Vec<_>>().join(","))
 }
 
-/// The number of `goal`, if `set` is a larger one.
+/// The number or amount of `goal`, if `set` is a larger one.
 fn no_more_than(goal: &Goal, set: &str) -> Option<String> {
     let to = goal.words()?;
-    let (set, most): (f64, f64) = (set.parse().ok()?, to.parse().ok()?);
-    (set > most).then(|| to.to_owned())
+    let is_more = match (set.parse::<f64>(), to.parse::<f64>()) {
+        (Ok(set), Ok(most)) => set > most,
+        (Err(_), Err(_)) => granted(set).zip(granted(to)).is_some_and(|(set, most)| set > most),
+        _ => false,
+    };
+    is_more.then(|| to.to_owned())
 }
 
 /// The amount of `goal`, if `set` is a smaller one, or as large as the amount `from` was. Numbers without units may count differently.

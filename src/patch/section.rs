@@ -8,7 +8,8 @@ use crate::model::{Edit, Given, Scalar};
 /// The edits that write the section of `knob`, set to `to`, into the first of the user's files that has a place for it.
 pub(super) fn edits(launch: &JobConfig<'_>, knob: &Knob, to: &Scalar) -> Option<Vec<Edit>> {
     let section = knob.section.as_ref()?;
-    let mut files = launch.documents().iter().filter(|document| document.format() == Format::Yaml);
+    let takes_sections = |document: &&Document| matches!(document.format(), Format::Yaml | Format::Ini);
+    let mut files = launch.documents().iter().filter(takes_sections);
     files.find_map(|document| {
         let edits = of_document(document, section, to);
         (!edits.is_empty() && super::edit::can_be_made(document, &edits)).then_some(edits)

@@ -43,7 +43,9 @@ impl Workbench<'_> {
         let key = setting.map(|setting| plain_name(without_file(&setting.entry.key)));
         // An argument of a call stands below the call's module: `lightning.Trainer.precision`.
         let in_code = setting.filter(|setting| setting.document.format() == Format::Python).and_then(|setting| {
-            let is_it = |name: &&str| !name.starts_with('-') && is_named(name, without_file(&setting.entry.key));
+            let is_it = |name: &&str| {
+                !name.starts_with('-') && !name.contains('*') && is_named(name, without_file(&setting.entry.key))
+            };
             knob.names().find(is_it)
         });
         let written = key.and_then(|key| knob.names().find(|name| plain_name(name) == key)).or(in_code);

@@ -73,11 +73,18 @@ fn rounded(number: f64) -> f64 {
     (number * scale).round() / scale
 }
 
-/// Multiplies `500GiB` by `factor`, keeping its unit.
+/// Multiplies `500GiB` by `factor`, keeping its unit: less than one of it is so many of the next smaller.
 fn in_unit(words: &str, factor: f64) -> Option<String> {
+    const LETTERS: [(char, char); 4] = [('T', 'G'), ('G', 'M'), ('t', 'g'), ('g', 'm')];
     let unit = words.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-    let number: f64 = words[..unit].parse().ok()?;
-    Some(format!("{}{}", (number * factor * 100.0).round() / 100.0, &words[unit..]))
+    let number: f64 = words[..unit].parse::<f64>().ok()? * factor;
+    let unit = &words[unit..];
+    let smaller = LETTERS.iter().find(|(letter, _)| number < 1.0 && unit.trim_start().starts_with(*letter));
+    let (number, unit) = match smaller {
+        Some((letter, next)) => (number * 1024.0, unit.replacen(*letter, &next.to_string(), 1)),
+        None => (number, unit.to_owned()),
+    };
+    Some(format!("{}{unit}", (number * 100.0).round() / 100.0))
 }
 
 /// The value that means on or off; a choice may have its own words for them.

@@ -47,6 +47,7 @@ mod neighbours;
 mod open_world;
 mod other_failures;
 mod own_code;
+mod own_limits;
 mod own_scripts;
 mod patches;
 mod power_cut;
