@@ -229,7 +229,8 @@ impl SettingIndex {
 
 /// A name that is an option of one program only, or a key of that program's own file, divided: `gunicorn --workers`, `gunicorn workers`.
 fn option_of(name: &str) -> Option<(&str, &str)> {
-    name.rsplit_once(' ').filter(|(program, option)| option.starts_with('-') || !program.contains(' '))
+    let is_program = |words: &str| !words.contains(' ') && !words.starts_with('-');
+    name.rsplit_once(' ').filter(|(program, option)| option.starts_with('-') || is_program(program))
 }
 
 /// Whether `entry` is an option of a command that is typed with the words `program`, or stands in the file that is called after it:
