@@ -158,10 +158,7 @@ impl Document {
         };
         match parse(format, text) {
             Ok(mut parsed) => {
-                // A script finds them where it reads its variables.
-                if matches!(format, Format::Json | Format::Yaml | Format::Toml | Format::Ini) {
-                    parsed.found.extend(runtime_options::within(text, &parsed.found));
-                }
+                parsed.found.extend(runtime_options::within(format, text, &parsed.found));
                 Ok(Document::assemble(format, path.clone(), text, parsed, cite))
             }
             Err(Remark { at, message }) => {

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::entry::FoundSetting;
-use super::{EntryKind, Value};
+use super::{EntryKind, Format, Value};
 use crate::knowledge::Launchers;
 
 /// An option within a text: its name without dashes, and where its value stands.
@@ -49,7 +49,11 @@ pub(super) fn attached(word: &str) -> Option<(&str, usize)> {
 
 /// The options within the values of `found`, which are settings of `text`, as settings of their own: `services.a.environment.JAVA_OPTS:Xmx`.
 /// What is read already as the option of a command is none.
-pub(super) fn within(text: &str, found: &[FoundSetting]) -> Vec<FoundSetting> {
+pub(super) fn within(format: Format, text: &str, found: &[FoundSetting]) -> Vec<FoundSetting> {
+    // A script finds them where it reads its variables.
+    if !matches!(format, Format::Json | Format::Yaml | Format::Toml | Format::Ini) {
+        return Vec::new();
+    }
     let mut inner: Vec<FoundSetting> = Vec::new();
     let is_known = |inner: &[FoundSetting], span: &Range<usize>| {
         found.iter().chain(inner).any(|other| other.kind == EntryKind::Flag && other.span == *span)
