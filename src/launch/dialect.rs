@@ -44,32 +44,40 @@ impl JobConfig<'_> {
     /// `facts` with everything that dialects derive recomputed from the rest.
     pub(super) fn decided(&self, facts: &Facts) -> Facts {
         let dialects = self.dialects();
-        decided(&rows(&dialects), facts, [])
+        decided(&rows(&dialects), facts)
     }
 
-    /// The facts that dialects derive differently once `knob` is set to `to`. `after` already holds the knob's own fact
-    /// at its new value; `before` yields what the dialects derived for the old one.
+    /// Sets in `facts` to `to` what the dialects call the settings that `knob` is, so that further changes build on this one.
+    pub(super) fn set(&self, facts: &mut Facts, knob: &Knob, to: &str) {
+        let is_knob = |row: &SettingRow| row.keys.iter().any(|key| knob.knows(key));
+        let value = read(&Words::of_word(to)).unwrap_or(Value::Text(String::new()));
+        for dialect in self.dialects() {
+            for (name, _) in dialect.setting.iter().filter(|(_, row)| is_knob(row)) {
+                facts.replace(&format!("set.{name}"), value.clone());
+            }
+        }
+    }
+
+    /// The facts that dialects derive differently once `knob` is turned. `after` already holds the knob's own fact and setting at their
+    /// new value; `before` yields what the dialects derived for the old one.
     pub(super) fn decided_otherwise<'f>(
         &self,
         before: impl FnOnce() -> &'f Facts,
         after: &Facts,
         knob: &Knob,
-        to: &str,
     ) -> Vec<(String, Value)> {
         let dialects = self.dialects();
         let rows = rows(&dialects);
         let is_knob = |row: &SettingRow| row.keys.iter().any(|key| knob.knows(key));
-        let settings = dialects.iter().flat_map(|dialect| &dialect.setting).filter(|(_, row)| is_knob(row));
-        let mut settings = settings.map(|(name, _)| format!("set.{name}")).peekable();
+        let is_setting = dialects.iter().flat_map(|dialect| dialect.setting.values()).any(is_knob);
         let asks = |row: &&FactRow| {
             let mut asked = [&row.by, &row.when].into_iter().flatten().flat_map(|expression| names(expression));
             asked.any(|name| knob.fact.as_deref() == Some(name))
         };
-        if settings.peek().is_none() && !rows.values().flatten().any(asks) {
+        if !is_setting && !rows.values().flatten().any(asks) {
             return Vec::new();
         }
-        let value = read(&Words::of_word(to)).unwrap_or(Value::Text(String::new()));
-        let (was, is) = (before(), decided(&rows, after, settings.map(|name| (name, value.clone()))));
+        let (was, is) = (before(), decided(&rows, after));
         let changed = |name: &&str| was.get(name).map(|known| &known.value) != is.get(name).map(|known| &known.value);
         let changed = rows.keys().copied().filter(changed);
         changed.filter_map(|name| Some((name.to_owned(), is.get(name)?.value.clone()))).collect()
@@ -151,14 +159,9 @@ fn rows<'d>(dialects: &[&'d Dialect]) -> BTreeMap<&'d str, Vec<&'d FactRow>> {
     rows
 }
 
-/// `facts` with what `rows` derive from the others, after replacing the settings in `set`.
-fn decided(
-    rows: &BTreeMap<&str, Vec<&FactRow>>,
-    facts: &Facts,
-    set: impl IntoIterator<Item = (String, Value)>,
-) -> Facts {
+/// `facts` with what `rows` derive from the others.
+fn decided(rows: &BTreeMap<&str, Vec<&FactRow>>, facts: &Facts) -> Facts {
     let mut rest = facts.without(|name| rows.contains_key(name));
-    set.into_iter().for_each(|(name, value)| rest.replace(&name, value));
     settle(rows, &mut rest, &[]);
     rest
 }

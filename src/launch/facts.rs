@@ -127,9 +127,10 @@ impl JobConfig<'_> {
         {
             turned.replace(&fact.name, value);
         }
+        self.set(&mut turned, knob, to);
         let before = || decided.get_or_init(|| self.decided(facts));
         // A dialect knows better than the knob what its value means for its fact: a prompt's length is not a sequence's.
-        for (name, value) in self.decided_otherwise(before, &turned, knob, to) {
+        for (name, value) in self.decided_otherwise(before, &turned, knob) {
             turned.replace(&name, value);
         }
         turned

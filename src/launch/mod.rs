@@ -85,7 +85,7 @@ impl<'k> JobConfig<'k> {
                 said.name != framework.name && !said.carries_others && !framework.uses.contains(&said.name)
             })
         };
-        // Nor do keys that the framework of the logs has, too: `gradient_checkpointing` is a word of many.
+        // Nor do keys that it has, too: `gradient_checkpointing` is a word of many.
         let said_names: LazyCell<HashSet<String>, _> = LazyCell::new(|| {
             let stack = knowledge.stack(said.map(|said| &*said.name));
             let of_said = stack.iter().flat_map(|framework| knowledge.knobs.of(framework));
@@ -94,10 +94,19 @@ impl<'k> JobConfig<'k> {
         let is_shared = |knob: &&Knob| knob.names().any(|name| said_names.contains(&plain_name(name)));
         // A single name may be anybody's: `batch_size`, `activation_checkpointing`. A path of names is not.
         let is_path = |knob: &&Knob| knob.names().all(|name| name.contains('.'));
+        // Nor do keys that belong to what a framework is built on as well: those are of any program on that.
+        let is_of_its_own = |framework: &Framework, knob: &Knob| {
+            let beneath = framework.uses.iter().flat_map(|name| knowledge.knobs.of(name)).flat_map(Knob::names);
+            let own: Vec<String> = knob.names().map(plain_name).collect();
+            beneath.into_iter().all(|name| !own.contains(&plain_name(name)))
+        };
         let is_keyed = |framework: &Framework| {
             keyed.get(&framework.name).is_some_and(|keys| match is_denied(framework) {
                 true => keys.iter().filter(|knob| !is_shared(knob)).count() > 1,
-                false => keys.len() > 1 || keys.iter().any(is_path),
+                false => {
+                    (keys.len() > 1 || keys.iter().any(is_path))
+                        && keys.iter().any(|knob| is_of_its_own(framework, knob))
+                }
             })
         };
         let configures = |framework: &&Framework| {

@@ -137,7 +137,7 @@ impl<'a> Workbench<'a> {
             let Proposed { patch, is_by_hand, is_first, is_advised, .. } = proposed;
             (self.may_overfill(&patch.effect), *is_by_hand, !is_first, !is_advised, is_late)
         });
-        proposed.truncate(MOST);
+        self.keep(&mut proposed, MOST);
         self.lead_with_cheapest(&mut proposed);
         let set = self.set(&proposed).map(|(places, set)| {
             // The patches of the set go first.
@@ -148,6 +148,7 @@ impl<'a> Workbench<'a> {
         });
         if set.is_none() {
             self.lead_with_most(&mut proposed);
+            self.lead_with_enough(&mut proposed);
         }
         let patches: Vec<Patch> = proposed.into_iter().map(|proposed| proposed.patch).collect();
         // A set of one is shown as an ordinary patch.

@@ -63,6 +63,26 @@ impl Workbench<'_> {
         }
     }
 
+    /// Keeps the `most` first of `proposed`, and of those that suffice but may not fit on a device of unknown size the first.
+    pub(super) fn keep(&self, proposed: &mut Vec<Proposed<'_>>, most: usize) {
+        let is_enough = |proposed: &Proposed<'_>| proposed.patch.suffices == Some(true);
+        if let Some(late) = proposed.iter().position(is_enough).filter(|place| *place >= most) {
+            proposed.swap(late, most - 1);
+        }
+        proposed.truncate(most);
+    }
+
+    /// If the first change is known not to suffice, moves one that does before it, even if the device that must take what the host gives
+    /// back is of unknown size: what is too small for sure helps nobody.
+    pub(super) fn lead_with_enough(&self, proposed: &mut [Proposed<'_>]) {
+        let is_first_free =
+            proposed.first().is_some_and(|first| first.patch.suffices == Some(false) && !first.is_advised);
+        let enough = proposed.iter().position(|proposed| proposed.patch.suffices == Some(true));
+        if let Some(place) = enough.filter(|_| is_first_free && self.kind.is_host()) {
+            proposed[..=place].rotate_right(1);
+        }
+    }
+
     /// Prices each change of a set by what it adds to those before it, since together they are what is proposed: offload beside
     /// sharding costs each host far less than alone.
     pub(super) fn price_in_turn(&self, set: &mut [Proposed<'_>]) {

@@ -73,6 +73,7 @@ mod stumbles;
 mod survived;
 mod threads;
 mod training_advice;
+mod training_sums;
 mod triage;
 mod trust;
 mod untaught;

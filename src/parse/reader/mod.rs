@@ -284,14 +284,17 @@ impl Reader {
             let weight = weight + if last_said(&event) { LAST_SAID } else { 0.0 };
             if let Some(place) = by_line.get(&event.at.location.line.0) {
                 if let What::Shortage(shortage) = event.what {
+                    // What was taken for a container's figures is none of a node's, and a host's number none of a device.
+                    let is_alike = matches!(&stated[*place].what, What::Shortage(own) if own.kind == shortage.kind);
                     // The grammar knows rank and process better, so only the device is taken.
                     let device = shortage.victims.into_iter().next().and_then(|victim| victim.device);
-                    // What was taken for a container's figures is none of a node's.
-                    let is_alike = matches!(&stated[*place].what, What::Shortage(own) if own.kind == shortage.kind);
-                    let is_of_container =
-                        |figure: &Figure| matches!(figure.name, FigureName::MemcgUsage | FigureName::MemcgLimit);
+                    let device = device.filter(|_| is_alike);
+                    let is_of_its_kind = |figure: &Figure| {
+                        use FigureName::{GpuIndex, MemcgLimit, MemcgUsage};
+                        matches!(figure.name, MemcgUsage | MemcgLimit | GpuIndex)
+                    };
                     let mut figures = event.figures;
-                    figures.retain(|figure| is_alike || !is_of_container(figure));
+                    figures.retain(|figure| is_alike || !is_of_its_kind(figure));
                     fill_in(&mut stated[*place], figures, Victim { device, ..Victim::default() });
                 }
                 continue;
