@@ -167,7 +167,7 @@ fn is_whole(knob: &Knob) -> bool {
     knob.fact.is_some()
 }
 
-/// The memory in use when it ran out, a lower limit of the need.
+/// The memory in use when it ran out, or stated to be needed: a lower limit of the need.
 fn reached(facts: &Facts) -> Option<Bytes> {
     // A machine that ran out needs more than it has.
     let is_machine = match facts.text("kind") {
@@ -181,7 +181,8 @@ fn reached(facts: &Facts) -> Option<Bytes> {
     let total = facts.number("figures.node_total");
     let asked =
         facts.number("figures.requested").filter(|asked| is_refused && total.is_some_and(|total| *asked < 4.0 * total));
-    let held = ["consumers.sum", "figures.memcg_limit"]
+    // What a program says that it will take is as good as taken.
+    let held = ["consumers.sum", "figures.memcg_limit", "host.needed"]
         .into_iter()
         .filter_map(|name| facts.number(name))
         .chain(whole)

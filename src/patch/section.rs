@@ -25,7 +25,8 @@ fn of_document(document: &Document, section: &Section, to: &Scalar) -> Vec<Edit>
     let mut places: Vec<&str> = settings().filter_map(|entry| above(&entry.key, &section.beside)).collect();
     places.dedup();
     let edit = |place: &str, key: &str, value: &str| {
-        let to = if value == "{to}" { to.clone() } else { Scalar::Text(value.to_owned()) };
+        let written = || value.parse().map_or_else(|_| Scalar::Text(value.to_owned()), Scalar::Flag);
+        let to = if value == "{to}" { to.clone() } else { written() };
         let key = format!("{place}{}", behind_last(document, place, key));
         Edit { file: document.path().clone(), key, to, given: Given::Setting, command: None }
     };

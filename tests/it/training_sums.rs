@@ -100,3 +100,103 @@ fn keys_of_the_trainer_are_no_keys_of_what_is_built_on_it() -> Outcome {
     assert_eq!(knobs, ["Trainer.preprocess_logits_for_metrics", "--eval_accumulation_steps"]);
     Ok(())
 }
+
+#[test]
+fn an_engine_beside_its_trainer_gets_a_share_of_what_is_free() -> Outcome {
+    let oom = "ValueError: Free memory on device (40.00/79.15 GiB) on startup is less than desired GPU memory utilization (0.85, 67.28 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.\n";
+    let log = stack(&[
+        ("/w/rl.py", "<module>", "trainer = GRPOTrainer("),
+        ("trl/trainer/grpo_trainer.py", "__init__", "self.llm = LLM("),
+        ("vllm/v1/worker/gpu_worker.py", "init_device", "raise ValueError("),
+    ]) + oom;
+    let script = "from trl import GRPOConfig, GRPOTrainer\nargs = GRPOConfig(output_dir='o', use_vllm=True, vllm_mode='colocate', vllm_gpu_memory_utilization=0.85)\ntrainer = GRPOTrainer(model='Qwen/Qwen2.5-7B-Instruct', args=args)\n";
+    let launch = ("run.sh", "torchrun --nproc_per_node 4 rl.py\n");
+    let end = report(&[("job.log", &log), ("rl.py", script), launch])?;
+    let first = &patches(&end)?[0];
+    assert_eq!(cause(&end)?, "colocated_memory_contention");
+    assert_eq!(
+        (&*first.knob, first.to.as_ref().map(ToString::to_string).as_deref()),
+        ("vllm_gpu_memory_utilization", Some("0.25"))
+    );
+    // An engine of another program finds what others hold.
+    let alone = stack(&[("vllm/v1/worker/gpu_worker.py", "init_device", "raise ValueError(")]) + oom;
+    assert_eq!(cause(&report(&[("job.log", &alone)])?)?, "gpu_shared_with_others");
+    Ok(())
+}
+
+#[test]
+fn a_limit_is_no_less_than_what_the_program_says_that_it_needs() -> Outcome {
+    let log = "/v/site-packages/stable_baselines3/common/buffers.py:242: UserWarning: This system does not have apparently enough memory to store the complete replay buffer 84.70GB > 60.00GB\nKilled\n    State:          Terminated\n      Reason:       OOMKilled\n      Exit Code:    137\n";
+    let script = "from stable_baselines3 import SAC\nmodel = SAC('CnnPolicy', env, buffer_size=1_500_000)\nmodel.learn(total_timesteps=1)\n";
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: sac}\nspec:\n  containers:\n  - name: train\n    image: r/sb3:2\n    command: [\"python\", \"sac.py\"]\n    resources:\n      limits: {memory: 48Gi}\n";
+    let end = report(&[("job.log", log), ("sac.py", script), ("pod.yaml", pod)])?;
+    let knobs = turned(&end)?;
+    assert!(knobs[0].ends_with("buffer_size"), "{knobs:?}");
+    let limit = patches(&end)?.iter().find(|patch| *patch.lever == *"host_memory_limit").ok_or("no limit")?;
+    // 84.70 GB are 78.9 GiB, and a quarter more is room.
+    assert!(limit.diff.as_deref().is_some_and(|diff| diff.contains("memory: 99Gi")), "{limit:?}");
+    Ok(())
+}
+
+#[test]
+fn quantised_weights_are_neither_given_a_type_nor_loaded_by_each_rank() -> Outcome {
+    let log = stack(&[
+        ("axolotl/loaders/model.py", "load", "skip_move_to_device = self._build_model()"),
+        ("transformers/quantizers/quantizer_bnb_4bit.py", "create_quantized_param", "new_value = bnb.nn.Params4bit("),
+        ("bitsandbytes/functional.py", "quantize_4bit", "out = torch.zeros(((n + 1) // mod, 1))"),
+    ]) + &refused("112.00 MiB", 23.64);
+    let config = "base_model: meta-llama/Llama-3.1-70B\nload_in_4bit: true\nadapter: qlora\nlora_r: 16\nsequence_len: 1024\nmicro_batch_size: 1\ngradient_accumulation_steps: 4\nbf16: auto\ngradient_checkpointing: true\n";
+    let launch = ("run.sh", "CUDA_VISIBLE_DEVICES=0,1 axolotl train q.yml\n");
+    let end = report(&[("job.log", &log), ("q.yml", config), launch])?;
+    let diff = patches(&end)?[0].diff.as_deref().unwrap_or_default();
+    for line in ["fsdp:", "  - full_shard", "  fsdp_cpu_ram_efficient_loading: true", "  fsdp_offload_params: true"] {
+        assert!(diff.lines().any(|added| added.strip_prefix('+') == Some(line)), "{line}: {diff}");
+    }
+    assert!(turned(&end)?.iter().all(|knob| !knob.contains("dtype")), "{:?}", turned(&end)?);
+    Ok(())
+}
+
+#[test]
+fn what_a_quantised_model_does_not_take_an_earlier_one_holds() -> Outcome {
+    let calls = [
+        ("/w/cell.py", "<module>", "model = prepare_model_for_kbit_training(model)"),
+        ("peft/utils/other.py", "prepare_model_for_kbit_training", "param.data = param.data.to(torch.float32)"),
+    ];
+    let script = "from transformers import AutoModelForCausalLM, BitsAndBytesConfig\nfrom peft import prepare_model_for_kbit_training\nmodel = AutoModelForCausalLM.from_pretrained('meta-llama/Meta-Llama-3-8B', quantization_config=BitsAndBytesConfig(load_in_4bit=True))\nmodel = prepare_model_for_kbit_training(model)\n";
+    let end = report(&[("job.log", &(stack(&calls) + &refused("1.96 GiB", 15.77))), ("cell.py", script)])?;
+    assert_eq!((cause(&end)?, turned(&end)?[0]), ("gpu_memory_growth", "del model; gc.collect()"));
+    // One of them fills a small card by itself.
+    let small = report(&[("job.log", &(stack(&calls) + &refused("1.96 GiB", 7.79))), ("cell.py", script)])?;
+    assert_ne!(cause(&small)?, "gpu_memory_growth");
+    Ok(())
+}
+
+#[test]
+fn a_denoiser_that_does_not_fit_is_quantised() -> Outcome {
+    let log = stack(&[
+        ("/w/train_dreambooth_lora_flux.py", "main", "transformer.to(accelerator.device, dtype=weight_dtype)"),
+        ("torch/nn/modules/module.py", "to", "return self._apply(convert)"),
+    ]) + &refused("90.00 MiB", 23.64);
+    let launch = "export MODEL=black-forest-labs/FLUX.1-dev\naccelerate launch train_dreambooth_lora_flux.py --pretrained_model_name_or_path=$MODEL --resolution=512 --train_batch_size=1 --gradient_checkpointing --rank=16\n";
+    let end = report(&[("job.log", &log), ("run.sh", launch)])?;
+    assert_eq!((cause(&end)?, turned(&end)?[0]), ("weights_do_not_fit", "from_pretrained.quantization_config"));
+    // What is trained whole has to be held whole.
+    let whole = (log.replace("_lora", ""), launch.replace("_lora", ""));
+    let end = report(&[("job.log", &whole.0), ("run.sh", &whole.1)])?;
+    assert!(!turned(&end)?.contains(&"from_pretrained.quantization_config"), "{:?}", turned(&end)?);
+    Ok(())
+}
+
+#[test]
+fn a_framework_that_only_reads_data_leaves_the_gpu() -> Outcome {
+    let created = "2026-02-09 15:00:00.121311: I tensorflow/core/common_runtime/gpu/gpu_device.cc:2022] Created device /job:localhost/replica:0/task:0/device:GPU:0 with 78000 MB memory:  -> device: 0, name: NVIDIA A100-SXM4-80GB, pci bus id: 0000:07:00.0, compute capability: 8.0\n";
+    let refused = "2026-02-09 15:00:10.117311: E external/xla/xla/stream_executor/cuda/cuda_executor.cc:1109] failed to allocate 1.03GiB (1107296256 bytes) from device: RESOURCE_EXHAUSTED: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n";
+    let log = created.to_owned()
+        + refused
+        + &stack(&[("/w/train.py", "main", "params = jax.jit(model.init)(key, x)")])
+        + "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 346270720 bytes.\n";
+    let script = "import jax\nimport tensorflow as tf\nBATCH_SIZE = 256\nparams = jax.jit(model.init)(key, x)\n";
+    let end = report(&[("job.log", &log), ("train.py", script)])?;
+    assert_eq!(turned(&end)?[0], "tf.config.set_visible_devices");
+    Ok(())
+}
