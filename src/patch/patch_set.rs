@@ -63,6 +63,11 @@ impl Workbench<'_> {
         }
     }
 
+    /// What it costs, if its lever has a price and editing the job's files is enough.
+    fn price_of(&self, proposed: &Proposed<'_>) -> Option<u32> {
+        self.knowledge.lever(&proposed.patch.lever)?.price.filter(|_| !proposed.is_by_hand)
+    }
+
     /// Keeps the `most` first of `proposed`, and of those that suffice but may not fit on a device of unknown size the first.
     pub(super) fn keep(&self, proposed: &mut Vec<Proposed<'_>>, most: usize) {
         let is_enough = |proposed: &Proposed<'_>| proposed.patch.suffices == Some(true);
@@ -120,27 +125,40 @@ impl Workbench<'_> {
         }
     }
 
-    /// The first sufficient combination of `proposed`, which are ordered by usefulness, if the first one does not
-    /// suffice alone.
+    /// The first sufficient combination of `proposed`, which are ordered by usefulness, if the first one does not suffice alone; or two that
+    /// suffice with room to spare and cost less together, such as more ranks that share in two ways in place of an offload.
     pub(super) fn set(&self, proposed: &[Proposed<'_>]) -> Option<(Vec<usize>, PatchSet)> {
-        if !self.explains() || proposed.first()?.patch.suffices == Some(true) {
+        if !self.explains() {
             return None;
         }
-        let needs = |places: &[usize]| {
+        let first = proposed.first()?;
+        let is_enough = first.patch.suffices == Some(true);
+        if is_enough && (first.is_advised || first.is_first) {
+            return None;
+        }
+        let needs = |places: &[usize], share: f64| {
             let then = self.with(places.iter().flat_map(|place| &proposed[*place].turned));
-            Some(self.launch.predict(&then)?.needs(self.phase))
+            let needs = self.launch.predict(&then)?.needs(self.phase);
+            let others = [needs.gpu, needs.host].into_iter().flatten().filter_map(fits);
+            let is_roomy = self.scarce(&needs).and_then(|need| fits_within(need, share)) == Some(true);
+            (self.suffices(&needs) == Some(true) && is_roomy && others.into_iter().all(|fits| fits)).then_some(needs)
         };
         // A change that may not fit on a device of unknown size is proposed last at most, so it is never part of a set.
         let is_sound = |place: &usize| !self.may_overfill(&proposed[*place].patch.effect);
-        let suffices = |needs: &PatchNeeds| {
-            let others = [needs.gpu, needs.host].into_iter().flatten().filter_map(fits);
-            self.suffices(needs) == Some(true) && others.into_iter().all(|fits| fits)
-        };
-        let mut sound = subsets(proposed.len()).into_iter().filter(|places| places.iter().all(is_sound));
-        let (places, needs) = sound.find_map(|places| {
-            let needs = needs(&places).filter(suffices)?;
-            Some((places, needs))
-        })?;
+        let all = subsets(proposed.len());
+        let sound = || all.iter().filter(|places| places.iter().all(is_sound));
+        let mut tried = sound().take_while(|_| !is_enough);
+        let found = tried.find_map(|places| Some((places.clone(), needs(places, 1.0 - SPARE)?)));
+        let alone = [0];
+        let known =
+            if is_enough { Some(alone.as_slice()) } else { found.as_ref().map(|(places, _)| places.as_slice()) };
+        let price = |places: &[usize]| places.iter().map(|place| self.price_of(&proposed[*place])).sum::<Option<u32>>();
+        let most = known.and_then(price).filter(|_| self.kind == Kind::GpuOom);
+        let cheaper = most.and_then(|most| {
+            let mut pairs = sound().filter(|places| places.len() == 2 && price(places).is_some_and(|sum| sum < most));
+            pairs.find_map(|places| Some((places.clone(), needs(places, 1.0 - ROOMY)?)))
+        });
+        let (places, needs) = cheaper.or(found)?;
         let knobs = places.iter().map(|place| proposed[*place].patch.knob.clone()).collect();
         Some((places, PatchSet { knobs, needs }))
     }
