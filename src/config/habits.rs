@@ -22,6 +22,8 @@ pub struct Habits {
     pub graphs: Vec<usize>,
     /// Where a data set keeps what it has read: `self.cache[index] = image` in `__getitem__`.
     pub caches: Vec<Range<usize>>,
+    /// Where a data set makes a list of Python objects, one for each sample: `self.rows = [json.loads(line) for line in file]`.
+    pub records: Vec<Range<usize>>,
 }
 
 impl Document {
@@ -45,6 +47,12 @@ impl Document {
     pub fn caches(&self) -> Vec<Citation> {
         let Body::Python(code) = &self.body else { return Vec::new() };
         self.cited(&code.habits().caches)
+    }
+
+    /// Where a data set in Python holds its samples as Python objects: `self.rows = [json.loads(line) for line in file]`.
+    pub fn records(&self) -> Vec<Citation> {
+        let Body::Python(code) = &self.body else { return Vec::new() };
+        self.cited(&code.habits().records)
     }
 
     /// How many of the values that a program in Python keeps are tensors whose graphs or memory need not be kept.

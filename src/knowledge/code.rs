@@ -45,6 +45,8 @@ pub struct CodeWords {
     pub tensors: Vec<String>,
     /// Methods of a tensor that make another one on the same device.
     pub stays_tensor: Vec<String>,
+    /// Calls that read a file as Python objects.
+    pub reads_objects: Vec<String>,
     /// Calls of which more is known than their arguments' names.
     pub call: Vec<CodeCall>,
     /// Code and the settings in it.

@@ -23,7 +23,7 @@ impl JobConfig<'_> {
     }
 
     /// Adds what the given code does where it failed: `script.calls` and `script.keeps` of the files through which the stack passes. What data
-    /// sets cache, `script.caches`, is asked of all files: workers read them, whose stacks nobody sees.
+    /// sets hold, `script.caches` and `script.records`, is asked of all files: workers read them, whose stacks nobody sees.
     fn watch_code(&self, facts: &mut Facts) {
         let frames = match facts.get("frames").map(|frames| &frames.value) {
             Some(Value::List(frames)) => frames.as_slice(),
@@ -37,8 +37,11 @@ impl JobConfig<'_> {
         let mut programs: Vec<&Document> =
             self.documents.iter().filter(|document| !document.calls().is_empty()).collect();
         let text = |words: &str| Value::Text(words.to_owned());
-        let caches: Vec<Citation> = programs.iter().flat_map(|document| document.caches()).collect();
-        facts.cite("script.caches", Value::List(caches.iter().map(|cite| text(&cite.text)).collect()), caches);
+        let mut say = |name: &str, cites: Vec<Citation>| {
+            facts.cite(name, Value::List(cites.iter().map(|cite| text(&cite.text)).collect()), cites);
+        };
+        say("script.caches", programs.iter().flat_map(|document| document.caches()).collect());
+        say("script.records", programs.iter().flat_map(|document| document.records()).collect());
         // A killed program left no stack, or that of its launcher: the only script that is given is the one.
         let is_shown = |document: &&Document| part::name(document.path()).is_some_and(|name| files.contains(name));
         if programs.len() > 1 {

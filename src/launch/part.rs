@@ -61,7 +61,7 @@ pub fn of_job<'f>(mut files: Vec<Document>, frames: impl Iterator<Item = &'f str
 
 /// The code among `files` whose data sets keep what they read.
 fn codes_of_data(files: &[Document]) -> impl Iterator<Item = &Document> {
-    files.iter().filter(|document| !document.caches().is_empty())
+    files.iter().filter(|document| !document.caches().is_empty() || !document.records().is_empty())
 }
 
 /// A file's name without its folder.

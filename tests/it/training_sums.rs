@@ -200,3 +200,40 @@ fn a_framework_that_only_reads_data_leaves_the_gpu() -> Outcome {
     assert_eq!(turned(&end)?[0], "tf.config.set_visible_devices");
     Ok(())
 }
+
+#[test]
+fn objects_that_workers_copy_page_by_page_are_held_otherwise() -> Outcome {
+    let log = (1..=5)
+        .map(|step| format!("step {} loss 3.{step} node_mem {}.5GiB gpu_mem 20.1GiB\n", step * 100, 20 + step * 9))
+        .collect::<String>()
+        + "RuntimeError: DataLoader worker (pid 771) is killed by signal: Killed. \n[Wed Feb 25 10:49:52 2026] memory: usage 67108864kB, limit 67108864kB, failcnt 2\n[Wed Feb 25 10:49:52 2026] Memory cgroup out of memory: Killed process 771 (pt_data_worker) total-vm:21811032kB, anon-rss:2120416kB, file-rss:90112kB, shmem-rss:20480kB, UID:0 pgtables:13212kB oom_score_adj:984\n";
+    let script = |made: &str| {
+        format!(
+            "import json\nfrom torch.utils.data import Dataset, DataLoader\nclass Pairs(Dataset):\n    def __init__(self, path):\n        self.rows = {made}\n    def __getitem__(self, i):\n        return self.rows[i]\nloader = DataLoader(Pairs('p'), batch_size=64, num_workers=8)\n"
+        )
+    };
+    let objects = report(&[("job.log", &log), ("train.py", &script("[json.loads(line) for line in open(path)]"))])?;
+    assert_eq!((cause(&objects)?, turned(&objects)?[0]), ("dataloader_memory", "records in Arrow or NumPy"));
+    // One mapped array has nothing to copy.
+    let mapped = report(&[("job.log", &log), ("train.py", &script("np.load(path, mmap_mode='r')"))])?;
+    assert!(!turned(&mapped)?.contains(&"records in Arrow or NumPy"), "{:?}", turned(&mapped)?);
+    Ok(())
+}
+
+#[test]
+fn two_ways_of_sharing_go_before_an_offload() -> Outcome {
+    let log = "  distributed_optimizer ........................... False\nbuilding GPT model ...\n > number of parameters on (tensor, pipeline) model parallel rank (0, 0): 11032080384\n".to_owned()
+        + &stack(&[
+            ("/w/Megatron-LM/megatron/training/training.py", "setup_model_and_optimizer", "optimizer = get_megatron_optimizer("),
+            ("/w/Megatron-LM/megatron/core/optimizer/optimizer.py", "__init__", "main_param = param.detach().clone().float()"),
+        ])
+        + &refused("280.00 MiB", 79.11);
+    let launch = "srun torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 2 --pipeline-model-parallel-size 1 --sequence-parallel --num-layers 48 --hidden-size 6144 --num-attention-heads 48 --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 256 --recompute-activations --use-flash-attn --bf16 --vocab-file gpt2-vocab.json\n";
+    let end = report(&[("job.log", &log), ("run.sh", launch)])?;
+    let set = root(&end)?.diagnoses[0].set.as_ref().ok_or("no set")?;
+    assert_eq!(
+        set.knobs.iter().map(|knob| &**knob).collect::<Vec<_>>(),
+        ["--use-distributed-optimizer", "--tensor-model-parallel-size"]
+    );
+    Ok(())
+}

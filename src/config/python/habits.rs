@@ -52,6 +52,8 @@ pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits 
     habits.graphs = graphs.collect();
     let caches = nodes.iter().filter(|node| is_cached(definitions, **node)).take(MOST);
     habits.caches = caches.map(|node| node.byte_range()).collect();
+    let records = nodes.iter().filter(|node| holds_records(definitions, **node)).take(MOST);
+    habits.records = records.map(|node| node.byte_range()).collect();
     habits
 }
 
@@ -255,4 +257,30 @@ fn is_cached(definitions: &Definitions<'_>, node: Syntax<'_>) -> bool {
     let of = left.and_then(|left| left.child_by_field_name("value"));
     let is_of_object = of.is_some_and(|of| definitions.words(of).starts_with("self."));
     is_of_object && function_around(node).and_then(|function| name(definitions, function)) == Some("__getitem__")
+}
+
+/// Whether `node` makes a list of Python objects, one for each sample, in a data set: `self.rows = [json.loads(line) for line in file]` in the
+/// `__init__` of a class with `__getitem__`.
+fn holds_records(definitions: &Definitions<'_>, node: Syntax<'_>) -> bool {
+    let reads_objects = &CodeWords::shipped().reads_objects;
+    let is_object = |value: Syntax<'_>| matches!(value.kind(), "call" | "dictionary" | "tuple" | "list");
+    let Some((left, right)) = parts(node, "left", "right").filter(|_| node.kind() == "assignment") else {
+        return false;
+    };
+    let makes_objects = match right.kind() {
+        "list_comprehension" => right.child_by_field_name("body").is_some_and(is_object),
+        "call" => parts(right, "function", "arguments")
+            .is_some_and(|(function, _)| is_among(reads_objects, definitions.words(function))),
+        _ => false,
+    };
+    let init = || function_around(node).filter(|function| name(definitions, *function) == Some("__init__"));
+    let is_method = |node: &Syntax<'_>, wanted: &str| {
+        node.kind() == "function_definition" && name(definitions, *node) == Some(wanted)
+    };
+    makes_objects
+        && definitions.words(left).starts_with("self.")
+        && init().and_then(|init| init.parent()).is_some_and(|class| {
+            let mut cursor = class.walk();
+            class.named_children(&mut cursor).any(|member| is_method(&member, "__getitem__"))
+        })
 }

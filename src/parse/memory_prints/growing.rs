@@ -38,6 +38,9 @@ const NAMES: [&str; 15] = [
 const METRICS: [&str; 6] = ["_gb", "_GB", "_gib", "_GiB", "_mb", "_MB"];
 /// Of which a metric's name has one if it counts memory.
 const OF_MEMORY: [&str; 6] = ["mem", "alloc", "reserved", "rss", "vram", "VRAM"];
+/// Parts of names that say whose memory it is.
+const OF_DEVICE: [&str; 4] = ["gpu", "cuda", "vram", "device"];
+const OF_HOST: [&str; 6] = ["node", "host", "cpu", "ram", "rss", "sys"];
 /// How many words before the amount name the series.
 const WORDS: usize = 4;
 /// Longer lines, in bytes, are not prints of a step.
@@ -66,11 +69,14 @@ impl Grammar for Growing {
         let Some((before, size)) = named(line).or_else(|| metric(line)).or_else(|| amount(line)) else {
             return Vec::new();
         };
-        let Some(figure) = record.figure(FigureName::Other, size) else { return Vec::new() };
-        let series: Arc<str> = origin::series(&label(before), record.origin());
-        let mut event = record.event(self.producer(), line, What::Memory { series });
-        event.figures.push(figure);
-        vec![event]
+        let event = |(before, size): (&str, Size<'_>)| {
+            let series: Arc<str> = origin::series(&label(before), record.origin());
+            let mut event = record.event(self.producer(), line, What::Memory { series });
+            event.figures.push(record.figure(FigureName::Other, size)?);
+            Some(event)
+        };
+        let beside = is_of(before, &OF_DEVICE).then(|| of_host(line)).flatten();
+        [Some((before, size)), beside].into_iter().flatten().filter_map(event).collect()
     }
 
     fn examples(&self) -> &'static [Example] {
@@ -87,6 +93,20 @@ fn named(line: &str) -> Option<(&str, Size<'_>)> {
         !size.text.contains(' ') && !rest.starts_with(char::is_alphanumeric)
     };
     starts.filter_map(|start| at(line, start)).find(|(before, size)| is_joined(before.len(), size))
+}
+
+/// The amount that is the host's in a line that gives a device's as well: `node_mem 52.4GiB gpu_mem 41.2GiB`.
+fn of_host(line: &str) -> Option<(&str, Size<'_>)> {
+    let starts = NAMES.iter().flat_map(|name| line.match_indices(name).map(|(at, name)| at + name.len()));
+    starts.filter(|start| is_of(&line[..*start], &OF_HOST)).find_map(|start| at(line, start))
+}
+
+/// Whether the name at the end of `before` has one of `words` as a part: `node_mem `.
+fn is_of(before: &str, words: &[&str]) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_/.-".contains(c);
+    let name = before.trim_end_matches(|c: char| !is_part(c));
+    let name = &name[name.trim_end_matches(is_part).len()..];
+    name.split(['_', '/', '.', '-']).any(|part| words.iter().any(|word| part.eq_ignore_ascii_case(word)))
 }
 
 /// `'memory/allocated_gb': 18.20,`: a metric whose name says that it counts memory, and in which unit.
@@ -143,6 +163,11 @@ const EXAMPLES: &[Example] = &[
         version: "a script, the unit at the number",
         text: "iter 500 mem 9.8GiB\niter 1000 mem 15.6GiB\niter 1500 mem 21.3GiB\niter 2000 mem 27.1GiB\niter 2500 mem 32.9GiB",
         states: &[("series", "iter mem"), ("other", "32.9GiB")],
+    },
+    Example {
+        version: "a script, the host's beside the device's",
+        text: "step 500 node_mem 52.4GiB gpu_mem 41.2GiB\nstep 1000 node_mem 71.0GiB gpu_mem 41.2GiB\nstep 1500 node_mem 89.7GiB gpu_mem 41.2GiB\nstep 2000 node_mem 108.3GiB gpu_mem 41.2GiB",
+        states: &[("series", "step node_mem"), ("other", "108.3GiB")],
     },
     Example {
         version: "metrics of a logger",
