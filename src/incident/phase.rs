@@ -130,6 +130,10 @@ pub(super) fn signs(case: &Case, group: &Group, knowledge: &Knowledge) -> Vec<Ph
     signs.iter_mut().filter(|sign| encloses && sign.route == Route::Operation).for_each(|sign| {
         sign.route = Route::Beside;
     });
+    let is_over = |sign: &PhaseSign| {
+        sign.route == Route::Message && mark.is_some_and(|mark| mark.stands_against(sign.phase, sign.confidence))
+    };
+    signs.iter_mut().filter(|sign| is_over(sign)).for_each(|sign| sign.route = Route::Beside);
     signs.extend(mark.map(|mark| {
         let route = match mark.ended {
             true => Route::EndedMark,

@@ -290,6 +290,17 @@ pub struct PhaseMark {
     pub at: Citation,
 }
 
+impl PhaseMark {
+    /// Whether this mark stands against a sign of `phase` that is no surer than `confidence`: who has answered a request has its weights
+    /// loaded, whatever else a line's words may mean.
+    pub fn stands_against(&self, phase: Phase, confidence: f64) -> bool {
+        const UNSURE: f64 = 0.5;
+        const ANSWERED: f64 = 0.9;
+        let has_answered = self.phase == Phase::Inference && !self.ended && self.confidence >= ANSWERED;
+        has_answered && phase.comes_before_steps() && confidence <= UNSURE
+    }
+}
+
 /// A named value that a message states, other than a figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fact {
