@@ -106,22 +106,35 @@ impl SettingIndex {
     /// The setting of `knob` in the first document that sets it: the entry that is effective there.
     pub fn setting<'d>(&self, documents: &'d [Document], knob: &Knob) -> Option<Setting<'d>> {
         let mut settings: Vec<((usize, bool, bool), Setting<'d>)> = Vec::new();
+        let mut of_files: Vec<&Entry> = Vec::new();
         let named = |name| {
-            let places = self.places.get(&last_step(option_of(name).map_or(name, |(_, option)| option)));
+            let own = option_of(name).or_else(|| file_of(name)).map_or(name, |(_, own)| own);
+            let places = self.places.get(&last_step(own));
             places.into_iter().flatten().map(move |place| (name, place))
         };
         for (name, place) in knob.names().flat_map(named) {
             let document = documents.get(place.0)?;
             let entry = document.entries().get(place.1)?;
             let is_part = || document.format() == Format::Yaml && knob.ends_in(&entry.key);
+            // A file with a name of its own says whose setting it is.
+            let is_of_file = file_of(name).is_some_and(|(_, own)| own == entry.key) && is_named_file(name, document);
             let is_named = match option_of(name) {
-                Some(own) => is_given_to(own, entry, document) && is_named(own.1, &entry.key),
-                None => knob.knows(without_file(&entry.key)),
+                Some((program, option)) => is_given_to(program, entry, document) && is_named(option, &entry.key),
+                None => is_of_file || knob.knows(without_file(&entry.key)),
             };
-            let (_, is_of_other) = self.is_of_other(*place);
-            if (is_named || is_part()) && self.may_count(documents, knob, *place, document, entry) {
+            let (is_of_failed_other, is_of_other) = self.is_of_other(*place);
+            let counts = || match is_of_file {
+                true => !is_of_failed_other && !entry.is_open(),
+                false => self.may_count(documents, knob, *place, document, entry),
+            };
+            if (is_named || is_part()) && counts() {
+                of_files.extend(is_of_file.then_some(entry));
                 settings.push(((place.0, is_of_other, !is_named), Setting { document, entry }));
             }
+        }
+        // Of several files that are called so, none is known to be meant.
+        if of_files.windows(2).any(|pair| pair[0].value != pair[1].value) {
+            return None;
         }
         // Whole names take precedence over partial ones, and later entries over earlier ones in the same document.
         let Some(best) = settings.iter().map(|(rank, _)| *rank).min() else {
@@ -227,20 +240,23 @@ impl SettingIndex {
     }
 }
 
-/// A name that is an option of one program only, or a key of that program's own file, divided: `gunicorn --workers`, `gunicorn workers`.
+/// A name that is an option of one program only, divided: `gunicorn --workers`.
 fn option_of(name: &str) -> Option<(&str, &str)> {
-    let is_program = |words: &str| !words.contains(' ') && !words.starts_with('-');
-    name.rsplit_once(' ').filter(|(program, option)| option.starts_with('-') || is_program(program))
+    name.rsplit_once(' ').filter(|(_, option)| option.starts_with('-'))
 }
 
-/// Whether `entry` is an option of a command that is typed with the words `program`, or stands in the file that is called after it:
-/// `gunicorn.conf.py`.
-fn is_given_to((program, option): (&str, &str), entry: &Entry, document: &Document) -> bool {
-    if !option.starts_with('-') {
-        let file = part::name(document.path()).unwrap_or_default();
-        let is_own = file.strip_prefix(program).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
-        return is_own && entry.kind == EntryKind::Setting;
-    }
+/// A name that is a setting of one file only, divided: `gunicorn.conf.py:workers`.
+pub(crate) fn file_of(name: &str) -> Option<(&str, &str)> {
+    name.split_once(':').filter(|(file, _)| file.contains('.') && !file.contains(' '))
+}
+
+/// Whether `document` is called like the file of `name`.
+fn is_named_file(name: &str, document: &Document) -> bool {
+    file_of(name).is_some_and(|(file, _)| part::name(document.path()) == Some(file))
+}
+
+/// Whether `entry` is an option of a command that is typed with the words `program`.
+fn is_given_to(program: &str, entry: &Entry, document: &Document) -> bool {
     let command = entry.command.and_then(|at| document.commands().get(at));
     entry.kind == EntryKind::Flag
         && command.is_some_and(|command| command.words().any(|word| part::name(word) == Some(program)))

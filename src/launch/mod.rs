@@ -27,7 +27,7 @@ use facts::StatedFact;
 pub(crate) use facts::amount;
 pub use index::Setting;
 use index::SettingIndex;
-pub(crate) use index::without_file;
+pub(crate) use index::{file_of, without_file};
 pub(crate) use layout::{
     USUAL, device_memory, device_wanted, host_by_share, host_memory, host_used, rolls_out, serves,
 };

@@ -27,7 +27,8 @@ pub struct Failed<'f> {
 /// `files` without code of others: of several files with code, those count that the stack in `frames` or a command names; if none is named,
 /// the only one that gives a framework options. What an option of the program decides does not count if a command gives that option.
 pub fn of_job<'f>(mut files: Vec<Document>, frames: impl Iterator<Item = &'f str>) -> Vec<Document> {
-    let is_code = |document: &Document| document.format() == Format::Python;
+    // `gunicorn.conf.py` is no code of the job's: a server reads it, whatever it runs.
+    let is_code = |document: &Document| document.format() == Format::Python && !document.path().ends_with(".conf.py");
     if !files.iter().any(is_code) {
         return files;
     }

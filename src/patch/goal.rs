@@ -87,10 +87,17 @@ pub(super) fn goal(
 /// `amount` as a value of the knob, rounded to the safe side; `None` if it exceeds the knob's limit.
 fn exactly(knob: &Knob, turn: &Turn, from: Option<&str>, amount: f64) -> Option<String> {
     use crate::knowledge::Direction::Raise;
-    let is_raised = turn.direction == Some(Raise);
+    // Of a lever that helps one way only, its step says which.
+    let is_raised = match turn.to {
+        To::Scale(by) if turn.direction.is_none() => by > 1.0,
+        To::Add(by) if turn.direction.is_none() => by > 0.0,
+        _ => turn.direction == Some(Raise),
+    };
     let is_beyond = turn.limit.is_some_and(|limit| if is_raised { amount > limit } else { amount < limit });
     // What is set further than that already is not turned back.
-    let is_past = from.and_then(|from| from.parse::<f64>().ok()).is_some_and(|from| match is_raised {
+    // A negative number stands for all there is.
+    let own = from.and_then(|from| from.parse::<f64>().ok()).filter(|from| *from >= 0.0);
+    let is_past = own.is_some_and(|from| match is_raised {
         true => from >= amount,
         false => knob.r#type != Type::Size && from <= amount,
     });

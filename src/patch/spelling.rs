@@ -3,7 +3,7 @@
 use super::Workbench;
 use crate::config::{Entry, EntryKind, Format};
 use crate::knowledge::{Knob, Target, Type, is_named, plain_name};
-use crate::launch::without_file;
+use crate::launch::{file_of, without_file};
 
 impl Workbench<'_> {
     /// The job's name for a knob or lever; `None` if the job has no such knob.
@@ -49,6 +49,13 @@ impl Workbench<'_> {
             knob.names().find(is_it)
         });
         let written = key.and_then(|key| knob.names().find(|name| plain_name(name) == key)).or(in_code);
+        let of_file = setting.and_then(|setting| {
+            let mut own = knob.names().filter_map(|name| Some(file_of(name)?.1));
+            own.find(|own| *own == setting.entry.key)
+        });
+        if let Some(own) = of_file.filter(|_| written.is_none()) {
+            return Some(own.to_owned());
+        }
         if let Some(written) = written {
             return (!self.is_of_another_version(knob, written)).then(|| written.to_owned());
         }
