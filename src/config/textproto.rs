@@ -1,6 +1,7 @@
 //! Reads the text format of protocol buffers, in which Triton's models are configured (`config.pbtxt`).
 //!
 //! A field is `name: value`, or a message in braces; of a list in brackets each item is a field (protobuf.dev/reference/protobuf/textformat-spec).
+//! An entry of a map, `parameters { key: "a" value: { string_value: "1" } }`, is a setting by its own name: `parameters.a`.
 //! It is told from everything else by being read as a whole: no log reads so.
 
 use std::ops::Range;
@@ -117,7 +118,9 @@ impl<'t> Reader<'t> {
         match self.next()? {
             '{' => {
                 self.take('{');
+                let first = self.found.len();
                 self.fields(key, depth + 1)?;
+                self.name_entry(key, first);
                 self.take('}').then_some(())
             }
             '[' => {
@@ -146,6 +149,19 @@ impl<'t> Reader<'t> {
                 let word = self.word()?;
                 self.add(key, word)
             }
+        }
+    }
+
+    /// Gives the only value of the message at `path`, whose fields begin at `first`, the name that stands there as its key.
+    fn name_entry(&mut self, path: &str, first: usize) {
+        let Some([name, value]) = self.found.get_mut(first..) else { return };
+        let is_value =
+            value.key.strip_prefix(path).is_some_and(|rest| rest.starts_with(".value.") && rest.ends_with("_value"));
+        if let (Value::Text(words), true) = (&name.value, is_value && name.key.strip_prefix(path) == Some(".key")) {
+            value.key = format!("{path}.{words}");
+            self.found.remove(first);
+            // YAML has commas between fields.
+            self.has_message = true;
         }
     }
 
@@ -182,13 +198,24 @@ mod tests {
                 "instance_group[0].kind=KIND_GPU",
                 "dynamic_batching.preferred_batch_size[0]=64",
                 "dynamic_batching.preferred_batch_size[1]=128",
-                "parameters.key=a",
-                "parameters.value.string_value=0.9",
+                "parameters.a=0.9",
             ]
         );
         let set = |key: &str| document.set_as(EntryKind::Setting, None, key, &Value::Number(1.0));
         assert_eq!(set("instance_group[0].count")?, MODEL.replace("count: 6", "count: 1"));
         assert_eq!(set("max_batch_size")?, MODEL.replace("max_batch_size: 128", "max_batch_size: 1"));
+        Ok(())
+    }
+
+    #[test]
+    fn an_entry_of_a_map_has_its_own_name() -> Outcome {
+        let lines = "name: \"llm\"\nparameters: {\n  key: \"share\"\n  value: {\n    string_value: \"0.9\"\n  }\n}\nparameters: {\n  key: \"mode\"\n  value: { string_value: \"v1\" }\n}\n";
+        let document = Document::read("config.pbtxt", lines)?;
+        let shown: Vec<String> =
+            document.entries().iter().map(|entry| format!("{}={}", entry.key, entry.value)).collect();
+        assert_eq!(shown, ["name=llm", "parameters.share=0.9", "parameters.mode=v1"]);
+        let edited = document.set_as(EntryKind::Setting, None, "parameters.share", &Value::Number(0.8))?;
+        assert_eq!(edited, lines.replace("0.9", "0.8"));
         Ok(())
     }
 
