@@ -77,6 +77,15 @@ pub struct CodeCall {
     /// The arguments with which it is called.
     #[serde(default)]
     pub arguments: String,
+    /// The part of the value of which it is a method: `vae`; with `before`, the module that has it.
+    #[serde(default)]
+    pub of_part: Option<String>,
+    /// The methods before whose calls it stands, as statements of their own.
+    #[serde(default)]
+    pub before: Vec<String>,
+    /// The arguments that say where the value lies, so that nothing may move it any more.
+    #[serde(default)]
+    pub places: Vec<String>,
     /// Words of the names of what makes the values that have it.
     #[serde(default)]
     pub made_by: Vec<String>,

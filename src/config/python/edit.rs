@@ -78,7 +78,12 @@ fn added(text: &str, code: &Code, key: &str, value: &Value) -> Option<Vec<Edit>>
     if is_dictionary || call.names.contains(&argument) {
         return None;
     }
-    Some(argument_edits(text, call, &format!("{argument}={}", literal(value, ""))))
+    let mut edits = argument_edits(text, call, &format!("{argument}={}", literal(value, "")));
+    let places = CodeWords::shipped().call(&call.name).is_some_and(|row| row.places.contains(&argument));
+    if places {
+        edits.extend(moves::without_moves(text, code, call.span.end));
+    }
+    Some(edits)
 }
 
 /// The edits that write another argument behind the last one, on a line of its own if that has one.

@@ -4,6 +4,7 @@
 //! `SFTConfig:max_length`, of all others `DataLoader.batch_size`. Nothing is run: a value that only a run can tell reads as its text in
 //! back quotes. Code that does not parse is read around what is wrong in it, as the cells of a notebook have magics.
 
+mod attributes;
 mod edit;
 mod habits;
 mod literal;
@@ -281,7 +282,7 @@ impl<'t> CodeReader<'t> {
         let Some((function, arguments)) = parts(call, "function", "arguments") else { return };
         self.code.moves.extend(Move::of(&self.definitions, call));
         let Some(name) = dotted(&self.definitions, function) else { return };
-        let last_name = name.rsplit('.').next().unwrap_or_default().to_owned();
+        let last_name = last_of(&name).to_owned();
         if arguments.kind() != "argument_list" || name == "dict" {
             return;
         }
@@ -395,6 +396,7 @@ impl<'t> CodeReader<'t> {
                     }
                 }
             }
+            "attribute" => self.attribute_of_made(left, right),
             // `os.environ["NAME"] = "value"`
             "subscript" => {
                 let of = left.child_by_field_name("value").map(|of| self.definitions.words(of));
@@ -405,16 +407,6 @@ impl<'t> CodeReader<'t> {
                 }
             }
             _ => {}
-        }
-    }
-
-    /// An attribute of a class that holds the program's settings, if no call gives it another value.
-    fn attribute(&mut self, class: &str, name: &str, value: Syntax<'t>) {
-        if CodeWords::shipped().is_of_settings(class)
-            && !self.definitions.is_given(class, name)
-            && let Some(node) = self.definitions.value(value, 0)
-        {
-            self.flatten(name, &node, EntryKind::Setting, false);
         }
     }
 
@@ -472,6 +464,11 @@ fn dotted(definitions: &Definitions<'_>, function: Syntax<'_>) -> Option<String>
     }
     steps.reverse();
     (!steps.is_empty()).then(|| steps.join("."))
+}
+
+/// The last step of a name.
+fn last_of(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
 }
 
 /// Whether `call` is only made if something holds.

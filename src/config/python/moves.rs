@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use tree_sitter::Node as Syntax;
 
-use super::super::edit::{Edit, indentation, line_end, newline};
+use super::super::edit::{Edit, indentation, line_end, line_start, newline};
 use super::literal::Definitions;
-use super::{Code, dotted};
+use super::{Call, Code, dotted};
 use crate::knowledge::{CodeCall, CodeWords, ends_in};
 
 /// One such statement, or the end of one that also makes the value.
@@ -63,7 +63,8 @@ impl Move {
                 Some(Move { name: name.to_owned(), maker, method, span: call.byte_range(), is_statement: true })
             }
             ("call", "assignment") => {
-                let left = parent.child_by_field_name("left").filter(|left| left.kind() == "identifier")?;
+                let is_name = |left: &Syntax<'_>| matches!(left.kind(), "identifier" | "attribute");
+                let left = parent.child_by_field_name("left").filter(is_name)?;
                 let (name, maker) = (definitions.words(left).to_owned(), maker(definitions, object)?);
                 Some(Move { name, maker, method, span: object.end_byte()..call.end_byte(), is_statement: false })
             }
@@ -85,6 +86,9 @@ pub(super) fn call(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
     if !row.instead_of.is_empty() {
         return instead(text, code, row, method);
     }
+    if !row.before.is_empty() {
+        return before(text, code, row, method);
+    }
     let is_meant = |made: &&Made| row.is_made_by(&made.maker);
     let mut all = code.made.iter().filter(is_meant);
     let made = all.next().filter(|_| all.next().is_none())?;
@@ -93,7 +97,9 @@ pub(super) fn call(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
         return None;
     }
     let (start, end) = (made.statement.start, line_end(text, made.statement.end));
-    let line = format!("{}{}{}.{method}({})", newline(text), indentation(text, start), made.name, row.arguments);
+    let part = row.of_part.as_ref().map(|part| format!(".{part}")).unwrap_or_default();
+    let call = format!("{}{part}.{method}({})", made.name, row.arguments);
+    let line = format!("{}{}{call}", newline(text), indentation(text, start));
     // Behind another statement of the line nothing is known.
     let is_alone = text.get(made.statement.end..end)?.trim_start();
     (is_alone.is_empty() || is_alone.starts_with('#')).then(|| vec![Edit::insert(end, line)])
@@ -101,12 +107,36 @@ pub(super) fn call(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
 
 /// The edits that put `decorator` above each function that keeps graphs which nobody needs, if the code knows `module` by its name.
 fn decorate(text: &str, code: &Code, decorator: &str, module: &str) -> Option<Vec<Edit>> {
-    let imports = |line: &str| {
-        line.trim().strip_prefix("import ").is_some_and(|names| names.split(',').any(|name| name.trim() == module))
-    };
     let above = |at: &usize| Edit::insert(*at, format!("{decorator}{}{}", newline(text), indentation(text, *at)));
     let edits: Vec<Edit> = code.habits.graphs.iter().map(above).collect();
-    Some(edits).filter(|edits| !edits.is_empty() && text.lines().any(imports))
+    Some(edits).filter(|edits| !edits.is_empty() && imports(text, module))
+}
+
+/// Whether code imports `module` by its own name.
+fn imports(text: &str, module: &str) -> bool {
+    let code = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    let mut imported = code.filter_map(|line| line.strip_prefix("import ")).flat_map(|names| names.split(','));
+    imported.any(|name| name.trim() == module)
+}
+
+/// The edits that call `method` of a module that the code imports before each statement that calls what `row` names.
+fn before(text: &str, code: &Code, row: &CodeCall, method: &str) -> Option<Vec<Edit>> {
+    let module = row.of_part.as_deref()?;
+    let root = module.split('.').next()?;
+    if !imports(text, root) {
+        return None;
+    }
+    let is_meant = |call: &&Call| row.before.iter().any(|name| ends_in(&call.name, name));
+    let line = |call: &Call| {
+        let start = line_start(text, call.span.start);
+        let indent = indentation(text, start);
+        // Within another statement there is no place before it.
+        let is_statement = text.get(start + indent.len()..call.span.start).is_some_and(|words| words == call.name);
+        is_statement
+            .then(|| Edit::insert(start, format!("{indent}{module}.{method}({}){}", row.arguments, newline(text))))
+    };
+    let edits: Vec<Edit> = code.calls.iter().filter(is_meant).filter_map(line).collect();
+    (!edits.is_empty()).then_some(edits)
 }
 
 /// The edits that call `method` instead of what moves the only value that has it. `None` if there is no such value, or there are several.
@@ -123,6 +153,21 @@ fn instead(text: &str, code: &Code, row: &CodeCall, method: &str) -> Option<Vec<
     // A value that is made over several lines has no indentation of its own here.
     let is_one_line = text.get(..moved.span.start)?.rsplit('\n').next()?.contains(&moved.name);
     is_one_line.then(|| vec![Edit::delete(moved.span.clone()), Edit::insert(end, line)])
+}
+
+/// The edits that leave out what moves the value that the call ending at `end` makes: behind the call, or as a statement of its own.
+pub(super) fn without_moves(text: &str, code: &Code, end: usize) -> Vec<Edit> {
+    let behind = code.moves.iter().filter(|moved| !moved.is_statement && moved.span.start == end);
+    let made = code.made.iter().find(|made| made.statement.contains(&end) || made.statement.end == end);
+    let of_name = |moved: &&Move| moved.is_statement && made.is_some_and(|made| made.name == moved.name);
+    let lines = code.moves.iter().filter(of_name).filter_map(|moved| {
+        let (start, end) = (line_start(text, moved.span.start), line_end(text, moved.span.end));
+        let next = text.get(end..)?.find('\n').map_or(end, |at| end + at + 1);
+        let is_alone =
+            text.get(start..moved.span.start)?.trim().is_empty() && text.get(moved.span.end..end)?.trim().is_empty();
+        is_alone.then(|| Edit::delete(start..next))
+    });
+    behind.map(|moved| Edit::delete(moved.span.clone())).chain(lines).collect()
 }
 
 /// Whether the argument of `call` is a device, or none is needed.
