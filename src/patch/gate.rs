@@ -124,7 +124,18 @@ fn is_already_so(bench: &Workbench<'_>, change: &Change<'_>) -> bool {
     let usual = knob.default_at(bench.launch.version_of(knob)).filter(|_| is_left_off || turn.to == To::On);
     let is_usual = from.is_none() && usual.is_some_and(|usual| super::turn::is_at(knob, usual, to));
     let is_known = bench.launch.setting(knob).is_none() && bench.launch.is_known_to_be(bench.facts, knob, to);
-    is_usual || is_known || from.is_some_and(|from| super::turn::is_at(knob, from, to))
+    let is_same = |from: &str| super::turn::is_at(knob, from, to) || is_as_wide(from, to);
+    is_usual || is_known || from.is_some_and(is_same)
+}
+
+/// Whether both values are data types of 16 bits: neither takes less memory than the other.
+fn is_as_wide(from: &str, to: &str) -> bool {
+    const WORDS: &[&str] = &["float16", "fp16", "half", "f16", "bfloat16", "bf16"];
+    let is_one = |value: &str| {
+        let name = value.rsplit('.').next().unwrap_or(value);
+        WORDS.iter().any(|word| name.eq_ignore_ascii_case(word))
+    };
+    is_one(from) && is_one(to)
 }
 
 /// The requirements of `change` that are not known to hold. Switching something off requires only that it has an effect
