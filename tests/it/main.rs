@@ -66,6 +66,8 @@ mod sequence;
 mod server;
 mod service_edits;
 mod serving_advice;
+mod serving_edits;
+mod serving_fit;
 mod snapshot;
 mod store;
 mod structured_logs;

@@ -126,7 +126,8 @@ RuntimeError: Not enough memory to handle 24000 prefill tokens. You need to decr
 
 #[test]
 fn a_context_of_llamacpp_is_as_long_as_its_numbers_allow() -> Outcome {
-    let log = |flash: &str| {
+    let log = |flash: &str, cache: u64| {
+        let bytes = cache << 20;
         format!(
             "ggml_cuda_init: found 1 CUDA devices:
   Device 0: NVIDIA GeForce RTX 3090, compute capability 8.6, VMM: yes
@@ -135,21 +136,25 @@ load_tensors: offloaded 49/49 layers to GPU
 load_tensors:        CUDA0 model buffer size = 16000.00 MiB
 llama_context: n_ctx         = 65536
 llama_context: flash_attn    = {flash}
-ggml_backend_cuda_buffer_type_alloc_buffer: allocating 16384.00 MiB on device 0: cudaMalloc failed: out of memory
-alloc_tensor_range: failed to allocate CUDA0 buffer of size 17179869184
+ggml_backend_cuda_buffer_type_alloc_buffer: allocating {cache}.00 MiB on device 0: cudaMalloc failed: out of memory
+alloc_tensor_range: failed to allocate CUDA0 buffer of size {bytes}
 llama_init_from_model: failed to initialize the context: failed to allocate buffer for kv cache
 "
         )
     };
     let launch = "llama-server -m /models/My-14B.gguf -c 65536 -ngl 99\n";
-    let without = report(&[("job.log", &log("0")), ("run.sh", launch)])?;
+    let without = report(&[("job.log", &log("0", 16384)), ("run.sh", launch)])?;
     assert!(added(&without).contains("-c 18432"), "{:?}", patches(&without));
     assert!(knobs(&without).contains(&"--flash-attn"), "{:?}", knobs(&without));
     // Values cannot be quantised without it.
     assert!(!knobs(&without).contains(&"--cache-type-k"), "{:?}", knobs(&without));
-    let with = report(&[("job.log", &log("auto")), ("run.sh", launch)])?;
+    let with = report(&[("job.log", &log("auto", 16384)), ("run.sh", launch)])?;
     assert!(added(&with).contains("-c 26624"), "{:?}", patches(&with));
-    assert!(knobs(&with).contains(&"--cache-type-k") && !knobs(&with).contains(&"--flash-attn"), "{:?}", knobs(&with));
+    assert!(!knobs(&with).contains(&"--flash-attn"), "{:?}", knobs(&with));
+    // 16000 MiB of weights and half of 16384 are more than 24000.
+    assert!(!knobs(&with).contains(&"--cache-type-k"), "{:?}", knobs(&with));
+    let smaller = report(&[("job.log", &log("auto", 12288)), ("run.sh", launch)])?;
+    assert!(knobs(&smaller).contains(&"--cache-type-k"), "{:?}", knobs(&smaller));
     Ok(())
 }
 
