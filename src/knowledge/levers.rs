@@ -40,6 +40,9 @@ pub struct Lever {
     /// Whether either direction may help, so that each turn must name one.
     #[serde(default)]
     pub both_ways: bool,
+    /// The word that reports use where it is the host's memory that is granted: to them a heap is a limit like any other.
+    #[serde(default)]
+    pub on_host: Option<Arc<str>>,
     /// Whether turning it may use more of the memory that ran out: an engine that may take more has room for its cache.
     #[serde(default)]
     pub may_fill: bool,

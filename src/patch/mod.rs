@@ -28,6 +28,7 @@ pub use edit::apply;
 
 use std::cell::{LazyCell, OnceCell};
 use std::ops::Deref;
+use std::sync::Arc;
 
 use crate::config::Value;
 use crate::facts::{Answer, Evaluator, Facts};
@@ -307,7 +308,7 @@ impl<'a> Workbench<'a> {
             Some([own].into_iter().chain(others).collect::<Vec<_>>().join("\n"))
         };
         let patch = Patch {
-            lever: row.lever.clone(),
+            lever: self.told_lever(row),
             cost: self.cost(knob, turn, goal.words()).map(str::to_owned),
             line: if diff.is_none() && set_in.is_none() { lines() } else { None },
             knob: spelling,
@@ -329,6 +330,12 @@ impl<'a> Workbench<'a> {
         drop(then);
         let is_general = knob.is_generic() && patch.diff.is_none() && patch.from.is_none();
         Some(Proposed { patch, turned, is_advised, is_by_hand, is_first: row.first, is_general })
+    }
+
+    /// The lever of `row` as reports call it.
+    fn told_lever(&self, row: &PatchRow) -> Arc<str> {
+        let lever = self.knowledge.lever(&row.lever).filter(|_| self.kind != Kind::GpuOom);
+        Arc::clone(lever.and_then(|lever| lever.on_host.as_ref()).unwrap_or(&row.lever))
     }
 
     /// What must be done first, where turning the lever of `row` takes more than editing the job's files.
