@@ -1,5 +1,6 @@
 //! Writes the page of all knobs, levers and facts from `rules/`: `cargo run --example knobs_doc > docs/knobs.md`.
 
+use std::collections::HashSet;
 use std::error::Error;
 use std::fmt::Write;
 
@@ -13,13 +14,25 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The page, in Markdown.
 pub fn render(knowledge: &Knowledge) -> Result<String, std::fmt::Error> {
     let mut page = String::from(HEAD);
-    let mut frameworks: Vec<&str> = knowledge.knobs.iter().map(|knob| &*knob.framework).collect();
-    frameworks.dedup();
+    // A framework's knobs may stand in several files.
+    let mut known = HashSet::new();
+    let frameworks = knowledge.knobs.iter().map(|knob| &*knob.framework);
+    let frameworks: Vec<&str> = frameworks.filter(|framework| known.insert(*framework)).collect();
     let links: Vec<String> = frameworks.iter().map(|name| format!("[{name}](#{name})")).collect();
     writeln!(page, "Frameworks: {}.\n", links.join(" · "))?;
     writeln!(page, "## Levers\n\n| lever | both ways | what it is | not if |\n|---|---|---|---|")?;
-    for Lever { name, both_ways, may_fill: _, always: _, price: _, unless, by_hand: _, most_steps: _, meaning } in
-        &knowledge.levers
+    for Lever {
+        name,
+        both_ways,
+        may_fill: _,
+        always: _,
+        price: _,
+        unless,
+        by_hand: _,
+        most_steps: _,
+        meaning,
+        on_host: _,
+    } in &knowledge.levers
     {
         let both_ways = if *both_ways { "yes" } else { "" };
         let unless = unless.as_ref().map(|unless| format!("`{}`", unless.replace('|', "\\|"))).unwrap_or_default();
