@@ -51,7 +51,7 @@ fn is_plain<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> bool {
 }
 
 /// Whether each line is a header or `key = value`, with several values that are words without quotes, and none in quotes: `config.cfg` and
-/// its like. A single one may be a mistake in TOML.
+/// its like. A single one may be a mistake in TOML; `; per script` behind a value is none.
 pub(super) fn has_sections(text: &str) -> bool {
     const FEWEST: usize = 2;
     let mut words = 0;
@@ -59,6 +59,7 @@ pub(super) fn has_sections(text: &str) -> bool {
         match line.split_once('=') {
             Some((key, value)) if toml::is_bare(key.trim_end()) => match value.trim_start().chars().next() {
                 None | Some('"' | '\'' | '[' | '{') => return false,
+                Some(_) if value.contains(" ;") => words += FEWEST,
                 Some(first) => words += usize::from(first.is_alphabetic() && !matches!(value.trim(), "true" | "false")),
             },
             _ if line.starts_with('[') && line.ends_with(']') => {}

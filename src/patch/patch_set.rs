@@ -2,7 +2,7 @@
 
 use super::{Proposed, Workbench};
 use crate::launch::Prediction;
-use crate::model::{Kind, Need, PatchEffect, PatchNeeds, PatchSet};
+use crate::model::{Bytes, Kind, Need, PatchEffect, PatchNeeds, PatchSet};
 
 /// The most changes in one set; more would be no advice.
 const MOST: usize = 3;
@@ -68,10 +68,20 @@ impl Workbench<'_> {
         self.knowledge.lever(&proposed.patch.lever)?.price.filter(|_| !proposed.is_by_hand)
     }
 
+    /// Whether it suffices, and a device of unknown size that trains large models may well hold what it takes there.
+    fn is_enough(proposed: &Proposed<'_>) -> bool {
+        /// What a device may have left, and what the smaller of those that train large models have in all, in GiB.
+        const LEFT: f64 = 32.0;
+        const IN_ALL: f64 = 76.0;
+        let Proposed { patch, .. } = proposed;
+        let moved = patch.effect.gpu_bytes.map_or(0.0, Bytes::gib);
+        let need = patch.needs.gpu.filter(|need| need.capacity.is_none());
+        patch.suffices == Some(true) && moved <= LEFT && need.is_none_or(|need| need.bytes.gib() <= IN_ALL)
+    }
+
     /// Keeps the `most` first of `proposed`, and of those that suffice but may not fit on a device of unknown size the first.
     pub(super) fn keep(&self, proposed: &mut Vec<Proposed<'_>>, most: usize) {
-        let is_enough = |proposed: &Proposed<'_>| proposed.patch.suffices == Some(true);
-        if let Some(late) = proposed.iter().position(is_enough).filter(|place| *place >= most) {
+        if let Some(late) = proposed.iter().position(Self::is_enough).filter(|place| *place >= most) {
             proposed.swap(late, most - 1);
         }
         proposed.truncate(most);
@@ -82,7 +92,7 @@ impl Workbench<'_> {
     pub(super) fn lead_with_enough(&self, proposed: &mut [Proposed<'_>]) {
         let is_first_free =
             proposed.first().is_some_and(|first| first.patch.suffices == Some(false) && !first.is_advised);
-        let enough = proposed.iter().position(|proposed| proposed.patch.suffices == Some(true));
+        let enough = proposed.iter().position(Self::is_enough);
         if let Some(place) = enough.filter(|_| is_first_free && self.kind.is_host()) {
             proposed[..=place].rotate_right(1);
         }

@@ -249,12 +249,13 @@ fn cluster(facts: &Facts) -> Option<Cluster> {
     })
 }
 
-/// The memory of a device: from the error message, from the user, or from the device's name (`A100-80G`, `NVIDIA
-/// A100-SXM4-80GB`).
+/// The memory of a device: from the error message, from the user, from the device's name (`A100-80G`, `NVIDIA
+/// A100-SXM4-80GB`), or from the type that the job asked for.
 pub(crate) fn device_memory(facts: &Facts) -> Option<Bytes> {
     let stated = ["figures.gpu_total", "gpu.memory"].into_iter().find_map(|name| facts.number(name));
     let named = || ["gpu", "job.gpu"].into_iter().find_map(|name| size_in_name(facts.text(name)?));
-    stated.map(|bytes| Bytes(bytes as i64)).or_else(named)
+    let asked = || facts.number("gpu.of_type").map(|bytes| Bytes(bytes as i64));
+    stated.map(|bytes| Bytes(bytes as i64)).or_else(named).or_else(asked)
 }
 
 /// What the process held of a device when it failed, and what it asked for.

@@ -78,6 +78,6 @@ pub(super) const EXAMPLES: &[Example] = &[
     Example {
         version: "free of procps ≥3.3.10",
         text: "OSError: [Errno 12] Cannot allocate memory\n$ free\n              total        used        free      shared  buff/cache   available\nMem:       65841234     1288212    63001144       10240     1551878    63822200\nSwap:             0           0           0",
-        states: &[("node_total", "65841234"), ("node_used", "1288212"), ("other", "63822200")],
+        states: &[("node_total", "65841234"), ("host_used", "1288212"), ("other", "63822200")],
     },
 ];
