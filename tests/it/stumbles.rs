@@ -161,6 +161,12 @@ fn a_script_that_reads_a_whole_table_is_told_to_read_parts() -> Outcome {
     let told = report(&[("dmesg.log", kill), ("prep.py", script)])?;
     assert_eq!(turned(&told)[0], "less of the data at once");
     assert!(!turned(&told).iter().any(|knob| knob.contains("num_workers") || knob.contains("batch")));
+    // Spark reads its tables in parts.
+    let spark = script
+        .replace("import pandas as pd", "from pyspark.sql import SparkSession as pd")
+        .replace("pd.read_csv", "spark.read.csv");
+    let told = report(&[("dmesg.log", kill), ("prep.py", &spark)])?;
+    assert!(!turned(&told).contains(&"less of the data at once"));
     Ok(())
 }
 
