@@ -122,12 +122,15 @@ def script_settings(text, parser):
 
 
 def code_settings(text):
-    """The settings in Python code: the keyword arguments of every call by its name, methods without any, and what is assigned to a plain name."""
+    """The settings in Python code: the arguments of every call by its name, methods without any, and what is assigned to a plain name."""
     settings = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call):
             for keyword in node.keywords:
                 settings.setdefault(f"{ast.unparse(node.func)}.{keyword.arg}", []).append(ast.unparse(keyword.value))
+            constants = [ast.unparse(argument) for argument in node.args if isinstance(argument, ast.Constant)]
+            if constants:
+                settings.setdefault(ast.unparse(node.func), []).append(", ".join(constants))
             if isinstance(node.func, ast.Attribute) and not node.args and not node.keywords:
                 # Whatever the value is called.
                 settings.setdefault(f"{node.func.attr}()", []).append("True")
