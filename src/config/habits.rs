@@ -27,10 +27,13 @@ pub struct Habits {
 }
 
 impl Document {
+    fn habits(&self) -> Option<&Habits> {
+        if let Body::Python(code) = &self.body { Some(code.habits()) } else { None }
+    }
+
     /// What a program in Python keeps from one pass of a loop to the next: `running += loss`.
     pub fn kept(&self) -> Vec<Citation> {
-        let Body::Python(code) = &self.body else { return Vec::new() };
-        self.cited(&code.habits().keeps)
+        self.habits().map_or_else(Vec::new, |habits| self.cited(&habits.keeps))
     }
 
     /// The modules that a program in Python imports, by the last part of their names: `loader` of `data.loader`.
@@ -45,24 +48,27 @@ impl Document {
 
     /// What a data set in Python keeps of what it has read: `self.cache[index] = image`.
     pub fn caches(&self) -> Vec<Citation> {
-        let Body::Python(code) = &self.body else { return Vec::new() };
-        self.cited(&code.habits().caches)
+        self.habits().map_or_else(Vec::new, |habits| self.cited(&habits.caches))
     }
 
     /// Where a data set in Python holds its samples as Python objects: `self.rows = [json.loads(line) for line in file]`.
     pub fn records(&self) -> Vec<Citation> {
-        let Body::Python(code) = &self.body else { return Vec::new() };
-        self.cited(&code.habits().records)
+        self.habits().map_or_else(Vec::new, |habits| self.cited(&habits.records))
+    }
+
+    /// Whether a data set in Python holds what it reads, either way.
+    pub fn holds_data(&self) -> bool {
+        self.habits().is_some_and(|habits| !habits.caches.is_empty() || !habits.records.is_empty())
     }
 
     /// How many of the values that a program in Python keeps are tensors whose graphs or memory need not be kept.
     pub(super) fn releases(&self) -> usize {
-        if let Body::Python(code) = &self.body { code.habits().releases.len() } else { 0 }
+        self.habits().map_or(0, |habits| habits.releases.len())
     }
 
     /// How many functions of a program in Python evaluate and keep graphs that nobody needs.
     pub(super) fn graphs(&self) -> usize {
-        if let Body::Python(code) = &self.body { code.habits().graphs.len() } else { 0 }
+        self.habits().map_or(0, |habits| habits.graphs.len())
     }
 
     fn cited(&self, spans: &[Range<usize>]) -> Vec<Citation> {

@@ -174,7 +174,8 @@ fn without_comment(value: &str) -> &str {
     value.match_indices(['#', ';']).find(is_sign).map_or(value, |(at, _)| &value[..at])
 }
 
-fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
+/// `span` without the blanks around what stands there.
+pub(super) fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
     let value = &text[span.clone()];
     let start = span.start + (value.len() - value.trim_start().len());
     start..start.max(span.start + value.trim_end().len())

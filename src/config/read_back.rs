@@ -14,16 +14,12 @@ impl Document {
         {
             return true;
         }
-        // One behind what is kept ends that habit.
-        if python::called(key).is_some_and(|method| CodeWords::shipped().call(method).is_some_and(|call| call.of_kept))
-        {
-            return self.releases() > 0 && written.releases() == 0;
-        }
-        // A decorator ends the habit of what it decorates.
-        if python::called(key)
-            .is_some_and(|method| CodeWords::shipped().call(method).is_some_and(|call| call.decorates.is_some()))
-        {
-            return self.graphs() > 0 && written.graphs() == 0;
+        match python::called(key).and_then(|method| CodeWords::shipped().call(method)) {
+            // One behind what is kept ends that habit.
+            Some(call) if call.of_kept => return self.releases() > 0 && written.releases() == 0,
+            // A decorator ends the habit of what it decorates.
+            Some(call) if call.decorates.is_some() => return self.graphs() > 0 && written.graphs() == 0,
+            _ => {}
         }
         if dockerfile::step_of(key).is_some() && dockerfile::is_dockerfile(&written.text) {
             return dockerfile::gives(&written.text, key, value);

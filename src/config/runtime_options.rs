@@ -3,6 +3,7 @@
 //!
 //! Their names mean the same wherever they stand, so that neither the variable nor the program must be known.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::entry::FoundSetting;
@@ -55,9 +56,8 @@ pub(super) fn within(format: Format, text: &str, found: &[FoundSetting]) -> Vec<
         return Vec::new();
     }
     let mut inner: Vec<FoundSetting> = Vec::new();
-    let is_known = |inner: &[FoundSetting], span: &Range<usize>| {
-        found.iter().chain(inner).any(|other| other.kind == EntryKind::Flag && other.span == *span)
-    };
+    let flags = found.iter().filter(|setting| setting.kind == EntryKind::Flag);
+    let mut known: HashSet<Range<usize>> = flags.map(|flag| flag.span.clone()).collect();
     for owner in found.iter().filter(|owner| matches!(owner.kind, EntryKind::Setting | EntryKind::Env)) {
         let Value::Text(words) = &owner.value else { continue };
         let raw = text.get(owner.span.clone()).unwrap_or_default();
@@ -65,7 +65,7 @@ pub(super) fn within(format: Format, text: &str, found: &[FoundSetting]) -> Vec<
         let Some(base) = raw.find(words.as_str()).map(|at| owner.span.start + at) else { continue };
         for RuntimeOption { name, value } in options(words) {
             let span = base + value.start..base + value.end;
-            if !is_known(&inner, &span) {
+            if known.insert(span.clone()) {
                 let key = format!("{}:{name}", owner.key);
                 let value = Value::of_word(words.get(value).unwrap_or_default());
                 inner.push(FoundSetting::new(&key, value, EntryKind::Flag, span));

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::edit::{Edit, indentation, line_end, newline};
 use super::entry::FoundSetting;
+use super::ini::trimmed;
 use super::{Body, Document, EntryKind, Parsed, Value};
 
 /// More nesting than people write.
@@ -114,12 +115,6 @@ fn attribute(tag: &str, name: &str) -> Option<Range<usize>> {
         let length = tag[start..].find(quote)?;
         is_word.then_some(start..start + length)
     })
-}
-
-fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
-    let value = &text[span.clone()];
-    let start = span.start + (value.len() - value.trim_start().len());
-    start..start.max(span.start + value.trim_end().len())
 }
 
 impl Document {

@@ -95,18 +95,15 @@ impl<'k> JobConfig<'k> {
         // A single name may be anybody's: `batch_size`, `activation_checkpointing`. A path of names is not.
         let is_path = |knob: &&Knob| knob.names().all(|name| name.contains('.'));
         // Nor do keys that belong to what a framework is built on as well: those are of any program on that.
-        let is_of_its_own = |framework: &Framework, knob: &Knob| {
+        let has_its_own = |framework: &Framework, keys: &[&Knob]| {
             let beneath = framework.uses.iter().flat_map(|name| knowledge.knobs.of(name)).flat_map(Knob::names);
-            let own: Vec<String> = knob.names().map(plain_name).collect();
-            beneath.into_iter().all(|name| !own.contains(&plain_name(name)))
+            let beneath: HashSet<String> = beneath.map(plain_name).collect();
+            keys.iter().any(|knob| knob.names().all(|name| !beneath.contains(&plain_name(name))))
         };
         let is_keyed = |framework: &Framework| {
             keyed.get(&framework.name).is_some_and(|keys| match is_denied(framework) {
                 true => keys.iter().filter(|knob| !is_shared(knob)).count() > 1,
-                false => {
-                    (keys.len() > 1 || keys.iter().any(is_path))
-                        && keys.iter().any(|knob| is_of_its_own(framework, knob))
-                }
+                false => (keys.len() > 1 || keys.iter().any(is_path)) && has_its_own(framework, keys),
             })
         };
         let configures = |framework: &&Framework| {

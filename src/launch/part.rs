@@ -48,8 +48,8 @@ pub fn of_job<'f>(mut files: Vec<Document>, frames: impl Iterator<Item = &'f str
     };
     // A data set runs in workers, whose stacks nobody sees.
     let imported: HashSet<&str> = counts.iter().flat_map(|document| document.imports()).collect();
-    let is_imported = |document: &&&Document| stem(document.path()).is_some_and(|name| imported.contains(name));
-    counts.extend(codes_of_data(&files).filter(|document| is_imported(&document)));
+    let is_imported = |document: &&Document| stem(document.path()).is_some_and(|name| imported.contains(name));
+    counts.extend(files.iter().filter(|document| document.holds_data()).filter(is_imported));
     let kept: HashSet<Arc<str>> = counts.into_iter().map(|document| document.path().clone()).collect();
     files.retain(|document| !is_code(document) || kept.contains(document.path()));
     let starts = |document: &&Document| matches!(document.format(), Format::Shell | Format::Ini | Format::Yaml);
@@ -58,11 +58,6 @@ pub fn of_job<'f>(mut files: Vec<Document>, frames: impl Iterator<Item = &'f str
         given.filter(|entry| entry.kind == EntryKind::Flag).map(|entry| entry.key.replace('-', "_")).collect();
     files.iter_mut().for_each(|document| document.leave_out(|option| given.contains(option)));
     files
-}
-
-/// The code among `files` whose data sets keep what they read.
-fn codes_of_data(files: &[Document]) -> impl Iterator<Item = &Document> {
-    files.iter().filter(|document| !document.caches().is_empty() || !document.records().is_empty())
 }
 
 /// A file's name without its folder.

@@ -343,8 +343,8 @@ impl<'g> Extractor<'g> {
         let phases = &self.grammars.phases;
         let announced = || signs.announces.then(|| phases.announced(body))?.cloned();
         let told = of_bar.or_else(|| signs.phase.map(|word| phases.mark(word).clone())).or_else(announced);
-        let known = self.marks.get(&origin).or(self.now.any.as_ref());
-        let told = told.filter(|told| !known.is_some_and(|mark| mark.stands_against(told.phase, told.confidence)));
+        let known = || self.marks.get(&origin).or(self.now.any.as_ref());
+        let told = told.filter(|told| !known().is_some_and(|mark| mark.stands_against(told.phase, told.confidence)));
         if let Some(mark) = told {
             let Mark { phase, site, ends, encloses, confidence } = mark;
             let mark = PhaseMark { phase, site, ended: ends, encloses, confidence, at: line.cite(&self.path) };
