@@ -50,7 +50,9 @@ pub(in super::super) fn arguments(
     while let Some(text) = field(at) {
         let name = at;
         at += 1;
-        if is_yacs_key(text) && field(at).is_some_and(|value| !is_option(value)) {
+        let is_key =
+            |text: &str, behind: usize| is_yacs_key(text) && field(behind).is_some_and(|value| !is_option(value));
+        if is_key(text, at) {
             arguments.push(Argument { key: text.to_owned(), form: Form::Spaced, name, values: at..at + 1 });
             at += 1;
         } else if let Some((key, value)) = override_key(text) {
@@ -62,21 +64,19 @@ pub(in super::super) fn arguments(
         } else {
             // The first word behind a flag may look like `key=value` and still be the flag's value, but a dotted key is
             // nearly always an override.
-            let is_value = |text: &str, first: bool| {
+            let is_value = |text: &str, at: usize| {
                 !is_option(text)
                     && text != "--"
-                    && !is_yacs_key(text)
+                    && !is_key(text, at + 1)
                     && match override_key(text) {
-                        Some((key, _)) => first && !key.contains('.'),
+                        Some((key, _)) => at == name + 1 && !key.contains('.'),
                         None => true,
                     }
             };
             // `--batch-size 128 /data`, `--segment 40 song.mp3`: a path behind a number is the program's own argument.
             let is_number = field(at).is_some_and(|text| text.parse::<f64>().is_ok());
             let is_apart = |text: &str, at: usize| is_number && at == name + 2 && is_path(text);
-            while field(at)
-                .is_some_and(|text| is_value(text, at == name + 1) && goes_with(name, at) && !is_apart(text, at))
-            {
+            while field(at).is_some_and(|text| is_value(text, at) && goes_with(name, at) && !is_apart(text, at)) {
                 at += 1;
             }
             let key = text.trim_start_matches('-').to_owned();
@@ -243,6 +243,7 @@ mod tests {
                 "python train.py --gpus 1 --opts SOLVER.IMS_PER_BATCH 8 MODEL.NAME r50",
                 &["python:train.py gpus=1 opts= SOLVER.IMS_PER_BATCH=8 MODEL.NAME=r50"],
             ),
+            ("python train.py --family R.50 --bf16", &["python:train.py family=R.50 bf16="]),
             ("python main.py --batch-size 128 /data/imagenet", &["python:main.py batch-size=128"]),
             ("python -m demucs --segment 40 song.mp3", &["python:demucs segment=40"]),
             ("python main.py --gpus 0 1 2 --x", &["python:main.py gpus=0,1,2 x="]),
