@@ -36,8 +36,8 @@ pub(super) struct SignFile {
 /// Most words that `…` in a sign stands for.
 const GAP: usize = 3;
 
-/// Words with a meaning. They are written as plain text: in lower case, names split into their words, everything but letters and numbers
-/// replaced by a blank.
+/// Words with a meaning. They are written as plain text: in lower case, names split into their words, everything but letters, numbers and
+/// the mark of a question replaced by a blank.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SignRow {
@@ -304,7 +304,7 @@ fn behind_gap(text: &str, from: usize, tail: &str) -> Option<usize> {
 }
 
 fn is_plain(words: &str) -> bool {
-    let odd = |c: char| c.is_uppercase() || (c.is_ascii_punctuation() && c != '-');
+    let odd = |c: char| c.is_uppercase() || (c.is_ascii_punctuation() && c != '-' && c != '?');
     !words.is_empty() && words.trim() == words && !words.contains("  ") && !words.contains(odd)
 }
 

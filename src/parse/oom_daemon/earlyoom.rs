@@ -6,7 +6,8 @@ use nom::branch::alt;
 use nom::bytes::complete::{tag, take_until, take_while1};
 use nom::character::complete::{char, digit1, i32 as signed, space0, u32 as integer};
 use nom::combinator::{consumed, map_opt, opt, recognize};
-use nom::sequence::{delimited, preceded, terminated};
+use nom::number::complete::double;
+use nom::sequence::{delimited, preceded, separated_pair, terminated};
 use nom::{IResult, Parser};
 
 use crate::model::{Bytes, Event, FigureName, Kind, Severity, Shortage, Victim, What};
@@ -32,6 +33,7 @@ impl Grammar for EarlyOom {
         &[
             "ow memory! ",
             "ow Memory! ",
+            "Out of memory! avail: ",
             "mem avail: ",
             "sending SIGTERM to process ",
             "sending SIGKILL to process ",
@@ -58,8 +60,9 @@ impl Grammar for EarlyOom {
             Some(EarlyoomLine::Available { .. }) => {
                 killed.is_none() && !known.iter().any(|part| matches!(part, EarlyoomLine::Available { .. }))
             }
-            Some(EarlyoomLine::Limit(_)) => {
-                killed.is_none() && !known.iter().any(|part| matches!(part, EarlyoomLine::Limit(_)))
+            Some(EarlyoomLine::Limit(_) | EarlyoomLine::Below(..)) => {
+                let is_limit = |part: &EarlyoomLine| matches!(part, EarlyoomLine::Limit(_) | EarlyoomLine::Below(..));
+                killed.is_none() && !known.iter().any(is_limit)
             }
         };
         if joins { Follow::Join(Joint::Line) } else { Follow::End }
@@ -91,6 +94,8 @@ enum EarlyoomLine<'a> {
     },
     /// `low memory! at or below SIGTERM limits: mem 10.00%, swap 10.00%`
     Limit(&'a str),
+    /// `Out of memory! avail: 3157 MiB < min: 3160 MiB` of 0.x: what was available, and the least.
+    Below(Size<'a>, Size<'a>),
     Kill(EarlyoomKill<'a>),
     /// How the kill went.
     Outcome(Outcome),
@@ -136,6 +141,11 @@ fn read(line: &str, is_ours: bool) -> Option<EarlyoomLine<'_>> {
     if let Some(text) = from("ow memory! ").or_else(|| from("ow Memory! ")) {
         let at = text.find("SIG").or_else(|| text.find("sig"))?;
         return text[at..].contains("limits").then(|| EarlyoomLine::Limit(text[at..].trim_end()));
+    }
+    if let Some((_, (memory, least))) =
+        from("Out of memory! avail: ").filter(|_| is_ours).and_then(|text| below(text).ok())
+    {
+        return Some(EarlyoomLine::Below(memory, least));
     }
     // An expired timer means that the process got its signal but did not end in time.
     let other = ["escalating to SIGKILL after ", " exited after ", " did not exit", "kill failed: Timer expired"];
@@ -226,6 +236,21 @@ fn available(text: &str) -> IResult<&str, EarlyoomLine<'_>> {
     Ok((rest, EarlyoomLine::Available { memory, total, swap }))
 }
 
+fn below(text: &str) -> IResult<&str, (Size<'_>, Size<'_>)> {
+    let of = |label| consumed(preceded((tag(label), space0), text::size)).map(|(text, size)| Size { text, ..size });
+    preceded(tag("Out of memory! "), separated_pair(of("avail:"), tag(" < "), of("min:"))).parse(text)
+}
+
+/// The share of memory below which it kills, in the words of a limit: `mem 10.00%`, `mem: 10 %`.
+fn share_of_memory(limits: &str) -> Option<(&str, f64)> {
+    let (_, (words, percent)) = consumed(memory_percent).parse(&limits[limits.find("mem")?..]).ok()?;
+    Some((words, percent / 100.0))
+}
+
+fn memory_percent(text: &str) -> IResult<&str, f64> {
+    delimited((tag("mem"), opt(char(':')), space0), double, (space0, char('%'))).parse(text)
+}
+
 /// `1200`, whose unit stands after the total, or `1200 MiB`.
 fn amount(text: &str) -> IResult<&str, Size<'_>> {
     let bare =
@@ -258,7 +283,14 @@ fn event(record: &Record, kill: EarlyoomKill<'_>, parts: &[EarlyoomLine<'_>]) ->
             }
             EarlyoomLine::Limit(words) => {
                 facts.push(record.fact("earlyoom.limits", words));
+                let threshold = share_of_memory(words);
+                figures.extend(threshold.map(|(words, share)| record.number(FigureName::NodeThreshold, words, share)));
                 evidence.push(record.cite_line_of(words));
+            }
+            EarlyoomLine::Below(memory, least) => {
+                figures.extend(record.figure(FigureName::NodeThreshold, *least));
+                figures.extend(record.figure(FigureName::Other, *memory));
+                evidence.push(record.cite_line_of(least.text));
             }
             EarlyoomLine::Kill(_) | EarlyoomLine::Outcome(_) => {}
         }
@@ -280,6 +312,17 @@ fn event(record: &Record, kill: EarlyoomKill<'_>, parts: &[EarlyoomLine<'_>]) ->
 }
 
 const EXAMPLES: &[Example] = &[
+    Example {
+        version: "0.x",
+        text: "Jul 04 19:52:50 node1 earlyoom[699]: Out of memory! avail: 1217 MiB < min: 1600 MiB\n\
+            Jul 04 19:52:50 node1 earlyoom[699]: Killing process 20118 (chrome)",
+        states: &[
+            ("kind", "host_oom_userspace"),
+            ("victim_pid", "process 20118"),
+            ("node_threshold", "min: 1600 MiB"),
+            ("other", "avail: 1217 MiB"),
+        ],
+    },
     Example {
         version: "≤1.0",
         text: "Oct 12 03:54:03 node1 earlyoom[811]: Killing process 19855 python",
@@ -331,6 +374,7 @@ const EXAMPLES: &[Example] = &[
             ("other", "mem avail:  3201"),
             ("node_total", "64300 MiB"),
             ("earlyoom.limits", "SIGTERM limits: mem 5.00%, swap 10.00%"),
+            ("node_threshold", "mem 5.00%"),
             ("earlyoom.signal", "SIGTERM"),
         ],
     },

@@ -59,7 +59,7 @@ impl Grammar for SystemdOomd {
     fn parse(&self, record: &Record) -> Vec<Event> {
         let parts: Vec<OomdLine<'_>> = record.text().lines().filter_map(read).collect();
         let kill = parts.iter().find_map(|part| match part {
-            OomdLine::Kill(kill) => Some(*kill),
+            OomdLine::Kill(kill) => Some(**kill),
             _ => None,
         });
         kill.map(|kill| event(record, kill, &candidates(&parts))).into_iter().collect()
@@ -71,9 +71,9 @@ impl Grammar for SystemdOomd {
 }
 
 /// The kinds of lines that systemd-oomd prints about a kill.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum OomdLine<'a> {
-    Kill(Kill<'a>),
+    Kill(Box<Kill<'a>>),
     /// The beginning of the table.
     Considered,
     /// A cgroup in the table.
@@ -117,7 +117,7 @@ fn read(line: &str) -> Option<OomdLine<'_>> {
         "Swap Usage: ",
     ];
     if let Some(at) = ["Killed /", "Marked /"].iter().find_map(|words| line.find(words)) {
-        return kill(&line[at..]).ok().map(|(_, kill)| OomdLine::Kill(kill));
+        return kill(&line[at..]).ok().map(|(_, kill)| OomdLine::Kill(Box::new(kill)));
     }
     let line = line.trim();
     if line.starts_with("Considered ") && line.ends_with(" cgroups for killing, top candidates were:") {

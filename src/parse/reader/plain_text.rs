@@ -66,6 +66,11 @@ impl Plain {
                     let goes_on = c == '.' && (behind.is_lowercase() || behind.is_ascii_digit());
                     if !abbreviates && !goes_on && next.is_whitespace() || !c.is_ascii() || next == '"' || next == '\''
                     {
+                        // Who asks does not state: `Not enough GPU memory? INTERNAL: …`
+                        if matches!(c, '?' | '？') {
+                            plain.blank(offset + at);
+                            plain.push('?', offset + at);
+                        }
                         plain.end_sentence();
                     }
                     plain.blank(offset + at);

@@ -58,6 +58,12 @@ pub(super) fn logger_name(text: &str) -> IResult<&str, Facts<'_>> {
     preceded((alt((tag("[titan]"), tag("[TRT-LLM]"))), blank), success).parse(text)
 }
 
+/// `[Stage-0] ` of a program that runs vLLM's workers and names each before what that one logs.
+pub(super) fn labelled_level(text: &str) -> IResult<&str, Facts<'_>> {
+    let label = take_while1(|c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    preceded((delimited(char('['), label, char(']')), char(' '), peek(level)), success).parse(text)
+}
+
 /// `[utils.py:781:see_memory_usage] `, `[core.py:459] `, `[v1/executor/multiproc_executor.py:558] `
 pub(super) fn logger_place(text: &str) -> IResult<&str, Facts<'_>> {
     let (rest, place) = delimited(char('['), source_place, char(']')).parse(text)?;

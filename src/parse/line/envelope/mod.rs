@@ -15,8 +15,8 @@ mod wrapped;
 use std::ops::Range;
 
 use logger::{
-    ascend_module, bracketed_time, cri, dated_level, explorer, glog, klog, level, logger_name, logger_place,
-    plain_time, rocclr,
+    ascend_module, bracketed_time, cri, dated_level, explorer, glog, klog, labelled_level, level, logger_name,
+    logger_place, plain_time, rocclr,
 };
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while, take_while1};
@@ -155,6 +155,7 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
             petsc,
             logger_name,
             logger_place,
+            labelled_level,
         ))
         .parse(text),
         Some(b'(') => alt((vllm_worker, ray_actor)).parse(text),
@@ -187,7 +188,7 @@ fn may_end_label(text: &[u8]) -> bool {
     let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"-_./".contains(byte);
     let word = text.iter().position(|byte| !is_of_word(byte)).unwrap_or(text.len());
     match text.get(word) {
-        Some(b':' | b'[' | b'(' | b'=') => true,
+        Some(b':' | b'[' | b'(' | b'=' | b']') => true,
         Some(b' ' | b'\t') => matches!(text[word..].trim_ascii_start().first(), Some(b'|' | b':' | b'0'..=b'9')),
         _ => false,
     }

@@ -42,12 +42,13 @@ pub(super) fn host_and_rank(text: &str) -> IResult<&str, Facts<'_>> {
     Ok((rest, Facts { host: Some(host), rank: Some(rank), ..Facts::default() }))
 }
 
-/// `Rank 3: `, `rank=3 `, `rank:  3 | `, without brackets.
+/// `Rank 3: `, `rank=3 `, `rank:  3 | `, without brackets, and `rank3]: ` of which the first character was lost.
 pub(super) fn bare_rank(text: &str) -> IResult<&str, Facts<'_>> {
     let spoken = delimited((alt((tag("Rank"), tag("rank"), tag("RANK"))), opt(char(' '))), integer, char(':'));
     let set = preceded(alt((tag("rank="), tag("Rank="))), integer);
     let column = delimited((tag("rank:"), space1), integer, tag(" |"));
-    let (rest, rank) = terminated(alt((spoken, set, column)), char(' ')).parse(text)?;
+    let cut = delimited(tag("rank"), integer, tag("]:"));
+    let (rest, rank) = terminated(alt((spoken, set, column, cut)), char(' ')).parse(text)?;
     Ok((rest, Facts { rank: Some(rank), ..Facts::default() }))
 }
 

@@ -77,6 +77,8 @@ fn peels_what_others_put_before_a_line() {
         "role=EngineCore_DP0 pid=68 time=10-31T15:07:49",
         "x",
     );
+    peels("[Stage-0] ERROR 01-16 10:20:16 [gpu_worker.py:226] x", "time=01-16T10:20:16", "x");
+    peels("rank4]: x", "rank=4", "x");
     peels("INFO 02-03 03:43:48 llm_engine.py:316] # GPU blocks", "time=02-03T03:43:48", "# GPU blocks");
     peels(
         "[2026-03-01 10:00:00,000] [INFO] [utils.py:781:see_memory_usage] MA 1 GB",
