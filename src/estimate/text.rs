@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_bar_shows_bounds_and_limit() {
-        let gib = |gib: i64| Bytes(gib << 30);
+        let gib = |gib: i128| Bytes(gib << 30);
         let scale = Scale { most: gib(100), capacity: Some(gib(80)) };
         assert_eq!(scale.bar(Amount::between(gib(20), gib(40)), 10), "██░░   │");
         assert_eq!(scale.bar(Amount::exactly(gib(90)), 10), "█████████");

@@ -174,7 +174,7 @@ fn holders(facts: &mut Facts, incident: &Incident) {
     facts.say("consumers.count", number(incident.consumers.len()));
     let cite = |consumer: &Consumer| Citation::new(consumer.source.clone(), consumer.text.clone());
     if let Some(largest) = incident.consumers.first() {
-        let sum: i64 = incident.consumers.iter().map(|consumer| consumer.bytes.0).sum();
+        let sum: i128 = incident.consumers.iter().map(|consumer| consumer.bytes.0).sum();
         let cites: Vec<Citation> = incident.consumers.iter().take(3).map(cite).collect();
         facts.cite("consumers.sum", Value::Number(sum as f64), cites);
         facts.cite("consumers.largest", Value::Number(largest.bytes.0 as f64), vec![cite(largest)]);
@@ -226,14 +226,14 @@ fn held_by(incident: &Incident, wanted: fn(bool) -> bool) -> f64 {
         (victim.is_none() || consumer.pid != victim) && !own.is_some_and(|own| std::ptr::eq(own, *consumer))
     };
     let others = incident.consumers.iter().filter(is_other);
-    let bytes: i64 = others.filter(|other| wanted(of_job(other))).map(|other| other.bytes.0).sum();
+    let bytes: i128 = others.filter(|other| wanted(of_job(other))).map(|other| other.bytes.0).sum();
     bytes as f64
 }
 
 /// In a container the driver numbers processes as the host does, and PyTorch does not find itself among them. If the message does not state
 /// what "this process" holds, the consumer that holds what PyTorch reserved, plus at most a context, is the process itself.
 fn own_under_another_pid(incident: &Incident) -> Option<&Consumer> {
-    const CONTEXT: i64 = 2 << 30;
+    const CONTEXT: i128 = 2 << 30;
     let figure = |name: FigureName| incident.figures.iter().find(|figure| figure.name == name)?.bytes;
     let reserved = figure(FigureName::TorchReserved).or_else(|| {
         let unused = figure(FigureName::TorchReservedUnallocated).unwrap_or_default();

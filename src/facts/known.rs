@@ -170,7 +170,7 @@ fn show(name: &str, value: &Value) -> String {
             format!("{number}")
         }
         Value::Number(number) if name.starts_with("config.") => format!("{number}"),
-        Value::Number(number) => Bytes(*number as i64).to_string(),
+        Value::Number(number) => Bytes(*number as i128).to_string(),
         Value::Text(text) => text.clone(),
         Value::Flag(flag) => flag.to_string(),
         Value::List(items) => items.iter().map(|item| show(name, item)).collect::<Vec<_>>().join(", "),

@@ -251,7 +251,7 @@ mod tests {
             time: None,
             phase: None,
             name: FigureName::WorkerUsed,
-            bytes: Bytes((gib * GIB) as i64),
+            bytes: Bytes((gib * GIB) as i128),
             source: Location { path: "job.log".into(), line: LineNumber(place as u64 + 1), column: Column(1) },
             text: format!("{gib} GiB"),
         };

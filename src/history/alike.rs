@@ -59,7 +59,7 @@ fn likeness(a: &Record, traits: &[Trait], b: &Document) -> (f64, Vec<String>) {
     for Trait { name, word, weight } in traits.iter().filter(|each| each.name != "group") {
         let Some(other) = others.iter().find(|other| other.name == *name) else { continue };
         let (is_same, word) = match (*name, word.parse::<f64>(), other.word.parse::<f64>()) {
-            ("requested", Ok(a), Ok(b)) => ((a - b).abs() <= 0.05 * a.max(b), Bytes(a as i64).to_string()),
+            ("requested", Ok(a), Ok(b)) => ((a - b).abs() <= 0.05 * a.max(b), Bytes(a as i128).to_string()),
             _ => (*word == other.word, word.clone()),
         };
         if is_same {

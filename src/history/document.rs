@@ -80,7 +80,7 @@ impl Document {
     pub fn new(record: &Record, told: Option<&OutcomeSummary>) -> Document {
         let (incident, job) = (&record.incident, &record.job);
         let first = incident.diagnoses.first();
-        let bytes = |name| record.figure(name).map(|bytes| Bytes(bytes as i64));
+        let bytes = |name| record.figure(name).map(|bytes| Bytes(bytes as i128));
         let verdict = record.annotations.verdict(told);
         Document {
             id: incident.id.clone(),

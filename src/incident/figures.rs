@@ -24,14 +24,13 @@ pub(super) fn of(case: &Case, kind: Kind, events: &[&Event], victims: &[Victim])
     let newest = |figure| events.first().and_then(|root| open_at(case, root, figure)).unwrap_or(figure);
     let before = before.into_iter().flat_map(|memory| memory.iter()).map(newest);
     let series = before.chain(last).chain(behind);
-    let sizes = case
-        .events
-        .iter()
-        .filter(|event| kind.is_host() && event.what == What::Notice)
-        .flat_map(|event| &event.figures)
-        .filter(|figure| {
-            matches!(figure.name, FigureName::NodeTotal | FigureName::NodeThreshold | FigureName::MemcgLimit)
-        });
+    let notices = case.events.iter().filter(|event| kind.is_host() && event.what == What::Notice);
+    let noticed = notices.flat_map(|event| &event.figures);
+    let sizes = noticed.clone().filter(|figure| {
+        matches!(figure.name, FigureName::NodeTotal | FigureName::NodeThreshold | FigureName::MemcgLimit)
+    });
+    // A table of the machine's memory that somebody printed beside the failure.
+    let host_in_use = noticed.filter(|figure| figure.name == FigureName::HostUsed && figure.bytes.is_some());
     // A shell or launcher that reports the victim's end states its pid, and so does Ray above a remote process's exception.
     let is_victim = |pid: Option<u32>| pid.is_some() && victims.iter().any(|one| one.pid == pid);
     let reports = case.events.iter().filter(|event| match &event.what {
@@ -47,6 +46,9 @@ pub(super) fn of(case: &Case, kind: Kind, events: &[&Event], victims: &[Victim])
         if figures.len() < MOST && !figures.contains(figure) {
             figures.push(figure.clone());
         }
+    }
+    if figures.iter().all(|figure| !matches!(figure.name, FigureName::HostUsed | FigureName::NodeUsed)) {
+        figures.extend(host_in_use.take(1).cloned());
     }
     if figures.iter().all(|figure| figure.name != FigureName::VictimPid) {
         figures.extend(case.events.iter().find_map(|event| own_number(event, &is_victim)));

@@ -396,7 +396,7 @@ fn shown_by_nvidia_smi(case: &Case, events: &[&Event]) -> Vec<Consumer> {
         let held = event.facts.iter().find(|fact| fact.key == SMI_HELD)?;
         let FactValue::Number(bytes) = held.value else { return None };
         let (source, text) = (held.at.location.clone(), held.at.text.clone());
-        Some(Consumer { pid: event.number(SMI_PID), role, bytes: Bytes(bytes as i64), source, text })
+        Some(Consumer { pid: event.number(SMI_PID), role, bytes: Bytes(bytes as i128), source, text })
     });
     consumers.collect()
 }

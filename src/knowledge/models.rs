@@ -261,7 +261,7 @@ impl Models {
             let is_it = |(_, vocabulary, width): &&(&Arc<str>, u64, u64)| {
                 let numbers = vocabulary.checked_mul(*width).filter(|numbers| is_telling(*numbers));
                 let size = numbers.and_then(|numbers| numbers.checked_mul(bytes_each));
-                size.is_some_and(|size| i64::try_from(size).is_ok_and(|size| Bytes(size) == bytes))
+                size.is_some_and(|size| Bytes(size.into()) == bytes)
             };
             let mut found = tables.iter().filter(is_it).peekable();
             let (_, vocabulary, width) = found.peek()?;
@@ -341,7 +341,7 @@ mod tests {
     fn a_matrix_of_a_layer_is_known_by_its_size() -> Result<(), Box<dyn std::error::Error>> {
         let models = Knowledge::shipped()?.models;
         let matrix =
-            |mib: i64| models.matrix_of_layer(Bytes(mib << 20)).map(|(model, formula)| (model.published, formula));
+            |mib: i128| models.matrix_of_layer(Bytes(mib << 20)).map(|(model, formula)| (model.published, formula));
         let (least, formula) = matrix(86).ok_or("a layer of a 7B model")?;
         assert!((5_000_000_000..8_000_000_000).contains(&least), "{least}");
         assert_eq!(formula, "11008 × 4096 × 2 bytes");

@@ -89,7 +89,7 @@ impl Prediction {
     /// moment.
     pub fn add_facts(&self, facts: &mut Facts) {
         let number = |bytes: Bytes| Value::Number(bytes.0 as f64);
-        let told = facts.number("figures.gpu_total").map(|total| Bytes(total as i64));
+        let told = facts.number("figures.gpu_total").map(|total| Bytes(total as i128));
         let capacity = self.layout.cluster.device_memory.or(told).filter(|capacity| *capacity > Bytes(0));
         let most = self.plan.moments.iter().map(MomentPlan::device).max_by_key(|amount| amount.low);
         let weights = self.plan.moments.iter().find_map(|plan| plan.on_device("weights")).map(|part| part.bytes);

@@ -81,7 +81,7 @@ fn of_layer(layout: &Layout, width: Width, tokens: u64) -> Amount {
     let (least, most) = share_of_device(layout, 10.0 / 34.0);
     // The formulas assume 16 bit.
     let wide = layout.precision.compute.high / 2.0;
-    let bytes = |each: f64, share: f64| Bytes((each * wide * share * tokens as f64).round() as i64);
+    let bytes = |each: f64, share: f64| Bytes((each * wide * share * tokens as f64).round() as i128);
     Amount::between(bytes(width.low, least), bytes(width.high, most))
 }
 
@@ -145,7 +145,7 @@ pub(super) fn kept(model: &ModelSize, layout: &Layout) -> Vec<Component> {
             let residual = layout.residual();
             let (least, most) = share_of_device(layout, 1.0);
             let numbers = (pass.tokens * shape.hidden) as f64;
-            let bytes = |each: f64| Bytes((each * numbers).round() as i64);
+            let bytes = |each: f64| Bytes((each * numbers).round() as i128);
             let input = Amount::between(bytes(residual.low * least), bytes(residual.high * most));
             vec![Component::on_device("layer inputs", all_layers(input), format!("{} × {residual} bytes", pass.said()))]
         }
@@ -211,7 +211,7 @@ mod tests {
         ] {
             let Some(shape) = shape(name)? else { continue };
             let Amount { low, high } = layer(&shape, &layout, 1000, 1000);
-            let counted = Bytes((counted * shape.hidden as f64 * 1000.0) as i64);
+            let counted = Bytes((counted * shape.hidden as f64 * 1000.0) as i128);
             assert!(low <= counted && counted <= high, "{name}: {counted} of {low}..{high}");
         }
         Ok(())

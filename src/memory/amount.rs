@@ -42,8 +42,7 @@ impl Amount {
 
     /// `count` times as much.
     pub fn times(self, count: u64) -> Amount {
-        let count = i64::try_from(count).unwrap_or(i64::MAX);
-        self.map(|bytes| Bytes(bytes.0.saturating_mul(count)))
+        self.map(|bytes| Bytes(bytes.0.saturating_mul(count.into())))
     }
 
     /// Applies `change` to both bounds; it must keep their order.
@@ -69,7 +68,7 @@ impl Amount {
             squares += half * half;
         }
         let half = all.min(SURE * squares.sqrt());
-        let bytes = |bytes: f64| Bytes(bytes.round() as i64);
+        let bytes = |bytes: f64| Bytes(bytes.round() as i128);
         Amount { low: bytes(middle - half), high: bytes(middle + half) }
     }
 
@@ -91,7 +90,7 @@ impl Amount {
 
 /// `bytes` times `factor`, to the nearest byte.
 pub(super) fn scale(bytes: Bytes, factor: f64) -> Bytes {
-    Bytes((bytes.0 as f64 * factor).round() as i64)
+    Bytes((bytes.0 as f64 * factor).round() as i128)
 }
 
 impl Add for Amount {

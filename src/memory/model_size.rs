@@ -119,11 +119,11 @@ impl Width {
     }
 
     fn low_of(self, count: u64) -> Bytes {
-        Bytes((count as f64 * self.low).round() as i64)
+        Bytes((count as f64 * self.low).round() as i128)
     }
 
     fn high_of(self, count: u64) -> Bytes {
-        Bytes((count as f64 * self.high).round() as i64)
+        Bytes((count as f64 * self.high).round() as i128)
     }
 }
 

@@ -68,7 +68,7 @@ impl Job<'_> {
         let master = precision.stepped();
         let group = self.layout.offload.sub_group_size.max(1);
         let sub_groups = host.bytes(|count| {
-            let whole = pinning.taken(bytes_of(group, master)).0.saturating_mul((count / group) as i64);
+            let whole = pinning.taken(bytes_of(group, master)).0.saturating_mul((count / group) as i128);
             Bytes(whole) + pinning.taken(bytes_of(count % group, master))
         });
         let flat = all.bytes(|count| pinning.taken(bytes_of(count, precision.gradients)));

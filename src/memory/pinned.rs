@@ -26,7 +26,7 @@ impl Pinning {
         match (self, u64::try_from(size.0)) {
             (Pinning::PowersOfTwo, Ok(size @ 1..)) => {
                 let power = size.checked_next_power_of_two().unwrap_or(size);
-                Bytes(i64::try_from(power).unwrap_or(i64::MAX))
+                Bytes(power.into())
             }
             _ => size,
         }

@@ -36,7 +36,7 @@ pub enum Rounding {
 impl Rounding {
     /// The size that is requested if `size` is needed.
     pub fn asked(self, size: Bytes) -> Bytes {
-        const MIB: i64 = Bytes::MIB.0;
+        const MIB: i128 = Bytes::MIB.0;
         match (self, size.0) {
             (Rounding::Exact, _) => size,
             (_, ..=0) => size,
@@ -64,7 +64,7 @@ impl Requested {
         let half = match number.parse::<f64>() {
             Ok(value) if decimals > 0 && value > 0.0 => {
                 let unit = bytes.0 as f64 / value;
-                (unit * 0.5 * 10f64.powi(-i32::try_from(decimals).unwrap_or(0))).ceil() as i64
+                (unit * 0.5 * 10f64.powi(-i32::try_from(decimals).unwrap_or(0))).ceil() as i128
             }
             _ => 0,
         };
@@ -135,7 +135,7 @@ pub fn size_matches(requested: &Requested, model: &ModelSize, layout: &Layout) -
 fn fixed(requested: &Requested, quantity: &Quantity, count: Parameters, width: Width) -> Option<SizeMatch> {
     let amount = count.at(width);
     // A size with bounds matches if any size within them does, which proves correspondingly less.
-    let nearest = Bytes(requested.high.0 - requested.high.0.rem_euclid((requested.rounding.step() as i64).max(1)));
+    let nearest = Bytes(requested.high.0 - requested.high.0.rem_euclid((requested.rounding.step() as i128).max(1)));
     let mut sizes = [amount.low, amount.high, nearest.max(amount.low).min(amount.high)].into_iter();
     let size = sizes.find(|size| requested.fits(*size))?;
     let spread = (amount.high.0 - amount.low.0) as f64;
@@ -184,15 +184,15 @@ fn square(requested: &Requested, quantity: &Quantity, times: u64, width: u64) ->
 }
 
 fn bytes(size: u64) -> Option<Bytes> {
-    i64::try_from(size).ok().map(Bytes)
+    Some(Bytes(size.into()))
 }
 
 /// The range of counts whose sizes may be printed like this.
 fn bounds(requested: &Requested, count_of: impl Fn(u64) -> u64) -> (u64, u64) {
-    let below = requested.low.0.saturating_sub(requested.rounding.step() as i64);
+    let below = requested.low.0.saturating_sub(requested.rounding.step() as i128);
     // The allocator rounds small requests up by more than a step.
     let below = if requested.low.0 <= 20 * Bytes::MIB.0 && requested.rounding == Rounding::Caching { 0 } else { below };
-    let unsigned = |bytes: i64| u64::try_from(bytes).unwrap_or(0);
+    let unsigned = |bytes: i128| u64::try_from(bytes).unwrap_or(0);
     (count_of(unsigned(below)).max(1), count_of(unsigned(requested.high.0)).saturating_add(1))
 }
 
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn rounds_as_the_caching_allocator_does() {
-        let mib = |size: f64| Rounding::Caching.asked(Bytes((size * Bytes::MIB.0 as f64) as i64)).0 / Bytes::MIB.0;
+        let mib = |size: f64| Rounding::Caching.asked(Bytes((size * Bytes::MIB.0 as f64) as i128)).0 / Bytes::MIB.0;
         assert_eq!([mib(0.1), mib(1.0), mib(1.1), mib(9.9), mib(10.0), mib(953.67)], [2, 2, 20, 20, 10, 954]);
     }
 

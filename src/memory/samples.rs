@@ -8,13 +8,12 @@ use crate::model::Bytes;
 pub fn processed_image(pixels: u64) -> Bytes {
     const PATCH: u64 = 14 * 14;
     const NUMBERS: u64 = 3 * 2 * PATCH;
-    let bytes = u128::from(pixels) * u128::from(NUMBERS * 4) / u128::from(PATCH);
-    Bytes(i64::try_from(bytes).unwrap_or(i64::MAX))
+    Bytes(i128::from(pixels) * i128::from(NUMBERS * 4) / i128::from(PATCH))
 }
 
 /// Memory of `tokens` being sent: identifiers and mask as int64, perhaps an action mask of one byte.
 pub fn sent_samples(tokens: u64) -> Amount {
-    let bytes = |each: u64| Bytes(i64::try_from(tokens.saturating_mul(each)).unwrap_or(i64::MAX));
+    let bytes = |each: u64| Bytes(i128::from(tokens) * i128::from(each));
     Amount { low: bytes(16), high: bytes(17) }
 }
 

@@ -48,7 +48,7 @@ fn longest_request(model: &ModelSize, layout: &Layout) -> Option<Component> {
     let (shape, batch) = (model.shape.as_ref()?, layout.batch?);
     let token = kv_bytes_per_token(shape, Width::TWO, layout.parallel.tensor);
     let tokens = batch.sequence as f64 / layout.parallel.pipeline.max(1) as f64;
-    let bytes = token.map(|bytes| Bytes((bytes.0 as f64 * tokens) as i64));
+    let bytes = token.map(|bytes| Bytes((bytes.0 as f64 * tokens) as i128));
     let formula = format!("{} tokens × {} bytes, at least", batch.sequence, token.high.0);
     Some(Component::on_device("cache of one longest request", bytes, formula))
 }

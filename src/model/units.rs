@@ -1,12 +1,13 @@
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// An amount of memory in bytes. It is signed because a budget can be overdrawn (vLLM prints a negative KV cache).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+/// An amount of memory in bytes. It is signed because a budget can be overdrawn (vLLM prints a negative KV cache), and wider than an address
+/// because programs print negative lengths as sizes near 2^64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(transparent)]
-pub struct Bytes(pub i64);
+#[cfg_attr(feature = "schema", schemars(transparent))]
+pub struct Bytes(#[cfg_attr(feature = "schema", schemars(with = "i64"))] pub i128);
 
 impl Bytes {
     /// 2^10 bytes.
@@ -18,12 +19,28 @@ impl Bytes {
     /// 2^40 bytes.
     pub const TIB: Bytes = Bytes(1 << 40);
 
-    /// `amount` units of `unit`, rounded to the nearest byte; `None` if that is not a sensible number of bytes (the kernel prints "no
-    /// limit" as 2^63 bytes less a page).
+    /// 2^60 bytes: no machine has as much memory, so a request of it is a length that overflowed.
+    pub const EIB: Bytes = Bytes(1 << 60);
+
+    /// `amount` units of `unit`, rounded to the nearest byte; `None` if that is not a sensible number of bytes. From 2^62 to 2^63 it stands for
+    /// "no limit" (the kernel prints 2^63 less a page), and up to 2^64 for a negative length.
     pub fn of(amount: f64, unit: Bytes) -> Option<Bytes> {
-        const UNLIMITED: f64 = (1u64 << 62) as f64;
+        const UNLIMITED: std::ops::RangeInclusive<f64> = (1u128 << 62) as f64..=(1u128 << 63) as f64;
+        const MOST: f64 = (1u128 << 64) as f64;
         let bytes = amount * unit.0 as f64;
-        (bytes.is_finite() && bytes.abs() < UNLIMITED).then(|| Bytes(bytes.round() as i64))
+        let is_sensible = bytes.is_finite() && bytes.abs() <= MOST && !UNLIMITED.contains(&bytes.abs());
+        is_sensible.then(|| Bytes((bytes.round() as i128).min(u64::MAX.into())))
+    }
+
+    /// [`Bytes::of`] a whole number of bytes, which tells 2^63 from the "no limit" just below it.
+    pub fn counted(bytes: u64) -> Option<Bytes> {
+        const UNLIMITED: std::ops::Range<u64> = 1 << 62..1 << 63;
+        (!UNLIMITED.contains(&bytes)).then_some(Bytes(bytes as i128))
+    }
+
+    /// The number as conditions of rules and fields of the history know it, which end at 2^63.
+    pub fn to_i64(self) -> i64 {
+        i64::try_from(self.0).unwrap_or(if self.0 < 0 { i64::MIN } else { i64::MAX })
     }
 
     /// The amount in GiB (2^30 bytes).
@@ -36,12 +53,47 @@ impl fmt::Display for Bytes {
     /// The largest binary unit of which there is at least one, with two decimals: `2.00 GiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = self.0.unsigned_abs();
-        for (unit, name) in [(Bytes::TIB, "TiB"), (Bytes::GIB, "GiB"), (Bytes::MIB, "MiB"), (Bytes::KIB, "KiB")] {
+        for (unit, name) in
+            [(Bytes::EIB, "EiB"), (Bytes::TIB, "TiB"), (Bytes::GIB, "GiB"), (Bytes::MIB, "MiB"), (Bytes::KIB, "KiB")]
+        {
             if size >= unit.0.unsigned_abs() {
                 return write!(f, "{:.2} {name}", self.0 as f64 / unit.0 as f64);
             }
         }
         write!(f, "{} bytes", self.0)
+    }
+}
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match u64::try_from(self.0) {
+            Ok(amount) => serializer.serialize_u64(amount),
+            Err(_) => serializer.serialize_i64(self.to_i64()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
+        struct Amount;
+
+        impl serde::de::Visitor<'_> for Amount {
+            type Value = Bytes;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number of bytes")
+            }
+
+            fn visit_i64<E>(self, amount: i64) -> Result<Bytes, E> {
+                Ok(Bytes(amount.into()))
+            }
+
+            fn visit_u64<E>(self, amount: u64) -> Result<Bytes, E> {
+                Ok(Bytes(amount.into()))
+            }
+        }
+
+        deserializer.deserialize_i64(Amount)
     }
 }
 
@@ -80,7 +132,21 @@ mod tests {
     #[test]
     fn no_limit_is_no_amount() {
         assert_eq!(Bytes::of(9_007_199_254_740_988.0, Bytes::KIB), None);
+        assert_eq!(Bytes::counted(9_223_372_036_854_771_712), None);
+        assert_eq!(Bytes::of(9_223_372_036_854_771_712.0, Bytes(1)), None);
         assert_eq!(Bytes::of(f64::NAN, Bytes::GIB), None);
         assert_eq!(Bytes::of(1.16, Bytes::GIB), Some(Bytes(1_245_540_516)));
+    }
+
+    #[test]
+    fn a_negative_length_is_an_amount_near_two_to_the_64() {
+        let minus_one = Bytes(u64::MAX.into());
+        assert_eq!(Bytes::counted(u64::MAX), Some(minus_one));
+        assert_eq!(Bytes::counted(1 << 63), Some(Bytes(1 << 63)));
+        assert_eq!(Bytes::of(17_179_869_184.0, Bytes::GIB), Some(minus_one));
+        assert_eq!(minus_one.to_string(), "16.00 EiB");
+        assert_eq!(serde_json::to_string(&minus_one).ok().as_deref(), Some("18446744073709551615"));
+        assert_eq!(serde_json::from_str::<Bytes>("18446744073709551615").ok(), Some(minus_one));
+        assert_eq!(serde_json::from_str::<Bytes>("-5").ok(), Some(Bytes(-5)));
     }
 }

@@ -136,7 +136,7 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
     let reached = reached.or(limit).or(own);
     // A heap that is full itself says nothing of what stands beside it.
     let is_killed = bench.facts.text("kind") != Some("host_alloc_failure");
-    let demand = bench.facts.number("config.host_demand").filter(|_| is_killed).map(|bytes| Bytes(bytes as i64));
+    let demand = bench.facts.number("config.host_demand").filter(|_| is_killed).map(|bytes| Bytes(bytes as i128));
     // A number without a unit keeps the unit that its scheduler gives it.
     let bare = from.and_then(|from| from.parse::<f64>().ok()).filter(|_| !is_whole(knob));
     let written = |bytes: Bytes, margin: f64| match bare.zip(limit.filter(|limit| *limit > Bytes(0))) {
@@ -146,7 +146,7 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
     let goal = match need {
         Some(need) => written(need, MARGIN).map(Goal::Value),
         None => {
-            let further = reached.map(|reached| Bytes((reached.0 as f64 * FURTHER) as i64));
+            let further = reached.map(|reached| Bytes((reached.0 as f64 * FURTHER) as i128));
             // What the job's own settings let it take has its margin.
             further.into_iter().chain(demand).max().and_then(|bytes| written(bytes, 1.0)).map(Goal::AtLeast)
         }
@@ -166,7 +166,7 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
 fn machine(facts: &Facts) -> Option<Bytes> {
     // Ray takes the limit of its container for the node's memory.
     let node = || facts.number("figures.node_total").filter(|_| facts.text("kind") == Some("host_oom_kernel"));
-    node().map(|bytes| Bytes(bytes as i64)).or_else(|| host_by_share(facts))
+    node().map(|bytes| Bytes(bytes as i128)).or_else(|| host_by_share(facts))
 }
 
 /// Whether the knob covers all host memory of the job, rather than that per CPU or GPU.
@@ -194,7 +194,7 @@ fn reached(facts: &Facts) -> Option<Bytes> {
         .filter_map(|name| facts.number(name))
         .chain(whole)
         .chain(asked);
-    let held = held.map(|bytes| Bytes(bytes as i64));
+    let held = held.map(|bytes| Bytes(bytes as i128));
     host_used(facts).into_iter().chain(held).chain(of_all_tasks(facts)).max()
 }
 
@@ -203,7 +203,7 @@ fn of_all_tasks(facts: &Facts) -> Option<Bytes> {
     let (tasks, limit) = (facts.number("config.tasks_per_node")?, host_memory(facts)?);
     let used = host_used(facts).filter(|used| *used < limit)?;
     let all = used.0 as f64 * tasks;
-    (all > limit.0 as f64).then_some(Bytes(all as i64))
+    (all > limit.0 as f64).then_some(Bytes(all as i128))
 }
 
 /// Amounts below a GiB are rounded to multiples of this.

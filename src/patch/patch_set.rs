@@ -42,7 +42,7 @@ impl Workbench<'_> {
     /// If nothing suffices, moves the change that frees by far the most to the front of `proposed`: with one that cannot suffice, such as
     /// half of a batch, the job would only fail once more.
     pub(super) fn lead_with_most(&self, proposed: &mut [Proposed<'_>]) {
-        const FAR_MORE: i64 = 2;
+        const FAR_MORE: i128 = 2;
         let freed = |proposed: &Proposed<'_>| {
             let moved = match self.kind {
                 Kind::GpuOom => proposed.patch.effect.gpu_bytes,

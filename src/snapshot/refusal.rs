@@ -50,7 +50,7 @@ fn of_device(recording: &Recording, device: &Device, shown: &Snapshot) -> Option
     let at = cite(format!("{place}: {{'action': 'oom', 'size': {requested}, 'device_free': {free}}}"));
     let figure = |name, amount: u64, text: String| Figure {
         name,
-        bytes: i64::try_from(amount).ok().map(Bytes),
+        bytes: Some(Bytes(amount.into())),
         value: None,
         text,
         source: location.clone(),

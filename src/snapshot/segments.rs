@@ -176,5 +176,5 @@ impl Gaps {
 
 /// Converts an amount to the type of reports.
 pub fn bytes(amount: u64) -> Bytes {
-    Bytes(i64::try_from(amount).unwrap_or(i64::MAX))
+    Bytes(amount.into())
 }

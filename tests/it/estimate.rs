@@ -93,7 +93,7 @@ fn ranks_and_the_models_beside_the_actor_are_those_of_the_script() -> Outcome {
 
 #[test]
 fn the_cheapest_change_that_fits_is_found() -> Outcome {
-    let job = |gpus, gib: i64, host: Option<i64>| Flags {
+    let job = |gpus, gib: i128, host: Option<i128>| Flags {
         model: Some("Llama-3-8B".to_owned()),
         gpus: Some(gpus),
         zero: Some(0),
@@ -157,7 +157,7 @@ fn every_format_says_the_same() -> Outcome {
     let json: serde_json::Value = serde_json::from_str(&run("json", &[])?)?;
     assert_eq!(json["schema"], "oomdoc.estimate/1");
     let step = json["moments"].as_array().and_then(|all| all.iter().find(|need| need["moment"] == "optimizer_step"));
-    let bytes = step.and_then(|need| need["gpu"]["low"].as_i64()).ok_or("no optimizer step")?;
+    let bytes = step.and_then(|need| need["gpu"]["low"].as_i64()).map(i128::from).ok_or("no optimizer step")?;
     // The batch is unknown, so there is no upper bound.
     assert_eq!(json["is_least"], true);
     let shown = format!("≥ {}", Bytes(bytes));
@@ -191,7 +191,7 @@ fn the_peak_has_what_the_process_takes_besides() -> Outcome {
 
 #[test]
 fn a_token_budget_is_halved_and_long_sequences_are_shared_out() -> Outcome {
-    let job = |gib: i64, budget, sequence| Flags {
+    let job = |gib: i128, budget, sequence| Flags {
         model: Some("Llama-3-8B".to_owned()),
         gpus: Some(8),
         zero: Some(3),
@@ -407,7 +407,7 @@ fn a_model_that_nemo_describes_is_counted() -> Outcome {
     let named = config.replace("  mcore_gpt: True\n", "  mcore_gpt: True\n  override_vocab_size: 51200\n");
     let (_folder, flags) = launch(&[("gpt.yaml", &named)])?;
     let counted = of(flags)?;
-    assert!(!counted.is_least && near(Bytes(counted.size.parameters.low as i64), 6.67e9 / Bytes::GIB.0 as f64));
+    assert!(!counted.is_least && near(Bytes(counted.size.parameters.low as i128), 6.67e9 / Bytes::GIB.0 as f64));
     Ok(())
 }
 

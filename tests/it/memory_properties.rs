@@ -120,13 +120,13 @@ proptest! {
         let plan = |optimizer| Plan::of(&model, &of(optimizer));
         let (resident, offloaded) = (plan(None), plan(Some(OptimizerOffload::to_cpu(false))));
         let moved = ["master weights", "optimizer states"];
-        let sum = |plan: &Plan, on_host: bool| -> i64 {
+        let sum = |plan: &Plan, on_host: bool| -> i128 {
             let parts = plan.at(Moment::OptimizerStep).map(|planned| planned.components.clone()).unwrap_or_default();
             let counts = |part: &&Component| {
                 part.place.is_host() == on_host && moved.contains(&part.name.as_str())
             };
-            let bytes: i64 = parts.iter().filter(counts).map(|part| part.bytes.high.0).sum();
-            if on_host { bytes } else { bytes * layout.cluster.devices_per_node as i64 }
+            let bytes: i128 = parts.iter().filter(counts).map(|part| part.bytes.high.0).sum();
+            if on_host { bytes } else { bytes * layout.cluster.devices_per_node as i128 }
         };
         prop_assert_eq!(sum(&resident, false), sum(&offloaded, true));
         prop_assert_eq!(sum(&offloaded, false), 0);
@@ -145,11 +145,11 @@ proptest! {
             offload: Offload { optimizer, sub_group_size: 1_000_000, ..Offload::default() },
             ..layout.clone()
         };
-        let states = |optimizer| -> i64 {
+        let states = |optimizer| -> i128 {
             let plan = Plan::of(&model, &of(optimizer));
             let parts = plan.at(Moment::OptimizerStep).map(|planned| planned.components.clone()).unwrap_or_default();
             let each = |part: &Component| match part.place {
-                Place::Device => part.bytes.high.0 * layout.cluster.devices_per_node as i64,
+                Place::Device => part.bytes.high.0 * layout.cluster.devices_per_node as i128,
                 _ => part.bytes.high.0,
             };
             parts.iter().filter(|part| part.name == "optimizer states").map(each).sum()
@@ -158,14 +158,14 @@ proptest! {
         // Where a model's size is a range, more parameters may leave fewer for the host. Each end of the host's range,
         // and of a device's, then differs by less than one group.
         let Parameters { low, high } = model.parameters;
-        let group = if low == high { 0 } else { 1_000_000 * 16 * layout.cluster.devices_per_node as i64 };
+        let group = if low == high { 0 } else { 1_000_000 * 16 * layout.cluster.devices_per_node as i128 };
         let (whole, parts) = (states(None), states(Some(offload)));
         prop_assert!((whole..=whole + group).contains(&parts), "{} {}", whole, parts);
     }
 
     /// A match prints as the requested amount does.
     #[test]
-    fn matches_have_the_requested_size(model in any_model(), layout in any_layout(), mib in 1i64..200_000) {
+    fn matches_have_the_requested_size(model in any_model(), layout in any_layout(), mib in 1i128..200_000) {
         let text = format!("{:.2} GiB", mib as f64 / 1024.0);
         let requested = Requested::printed(Bytes(mib << 20), &text, Rounding::Caching);
         for found in size_matches(&requested, &model, &layout) {
@@ -179,7 +179,7 @@ proptest! {
     fn explanations_hold(model in any_model(), layout in any_layout(), at in 0usize..40, share in 0.5..1.5f64) {
         let plan = Plan::of(&model, &layout);
         let planned = &plan.moments[at % plan.moments.len()];
-        let observed = Bytes((planned.device().middle().0 as f64 * share) as i64);
+        let observed = Bytes((planned.device().middle().0 as f64 * share) as i128);
         for found in explain(observed, Observed::Device, None, &plan) {
             let sum: Amount = found.parts.iter().map(|part| part.bytes).sum();
             prop_assert_eq!(sum, found.sum);

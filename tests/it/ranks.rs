@@ -11,7 +11,7 @@ use oomdoc::{Language, Options};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-const GIB: i64 = 1 << 30;
+const GIB: i128 = 1 << 30;
 const ON_NODE: u32 = 8;
 
 /// How a rank ends.
@@ -208,7 +208,7 @@ fn a_leak_on_one_node_is_that_of_the_node() -> Outcome {
     let [outlier] = ranks.outliers.as_slice() else { return Err(format!("{:?}", ranks.outliers).into()) };
     assert_eq!((outlier.ranks.clone(), outlier.node.as_deref()), ((16..24).collect(), Some("gpu-03")));
     assert!(outlier.words.starts_with("the 8 ranks of gpu-03 held 3.02 GiB more"), "{}", outlier.words);
-    assert_eq!(outlier.median, Bytes((51_202.25 * f64::from(1 << 20)) as i64));
+    assert_eq!(outlier.median, Bytes((51_202.25 * f64::from(1 << 20)) as i128));
     Ok(())
 }
 

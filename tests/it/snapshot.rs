@@ -37,7 +37,7 @@ fn report_of(name: &str) -> Outcome<Report> {
     report_on(&[(&format!("{name}.pickle"), &fixture(name)?)])
 }
 
-fn category(snapshot: &Snapshot, name: &str) -> i64 {
+fn category(snapshot: &Snapshot, name: &str) -> i128 {
     snapshot.categories.iter().find(|used| &*used.name == name).map_or(0, |used| used.bytes.0)
 }
 
@@ -47,10 +47,10 @@ fn what_is_found_is_what_the_allocator_knew() -> Outcome {
     for (name, known) in expected.as_object().ok_or("no table")? {
         let report = report_of(name)?;
         let [snapshot] = &report.snapshots[..] else { return Err(format!("{name}: not one device").into()) };
-        let number = |key: &str| known[key].as_i64();
+        let number = |key: &str| known[key].as_i64().map(i128::from);
         assert_eq!(Some(snapshot.in_use.0), number("in_use"), "{name}");
         assert_eq!(Some(snapshot.reserved.0), number("reserved"), "{name}");
-        let sum: i64 = snapshot.categories.iter().map(|used| used.bytes.0).sum();
+        let sum: i128 = snapshot.categories.iter().map(|used| used.bytes.0).sum();
         assert_eq!(sum, snapshot.in_use.0, "{name}: purposes are all that is in use");
         let has_trace = name != "segments-only";
         if has_trace {
@@ -63,10 +63,10 @@ fn what_is_found_is_what_the_allocator_knew() -> Outcome {
         let free = number("device_free").filter(|_| has_trace);
         assert_eq!(snapshot.refused.as_ref().map(|refused| refused.device_free.0), free, "{name}");
         // The trace omits the rounding of blocks that were freed since: less than 1 MiB each.
-        let rounding = snapshot.unused.pieces.max(number("pieces").unwrap_or(0) as u64) as i64 * Bytes::MIB.0;
+        let rounding = snapshot.unused.pieces.max(number("pieces").unwrap_or(0) as u64) as i128 * Bytes::MIB.0;
         assert!((snapshot.unused.bytes.0 - number("unused").unwrap_or(0)).abs() <= rounding, "{name}: {snapshot:?}");
         assert!((snapshot.unused.largest.0 - number("largest_unused").unwrap_or(0)).abs() <= Bytes::MIB.0, "{name}");
-        assert_eq!(Some(snapshot.segments_count as i64), number("segments"), "{name}");
+        assert_eq!(Some(snapshot.segments_count as i128), number("segments"), "{name}");
     }
     Ok(())
 }
@@ -128,7 +128,7 @@ fn a_fragmented_cache_is_named_by_its_pieces() -> Outcome {
     assert_eq!(&*report.incidents[0].diagnoses[0].cause, "fragmentation");
     assert!(report.incidents[0].diagnoses[0].why.contains("The snapshot shows 2.23 GiB"));
     assert_eq!(report.incidents[0].victim.device, Some(1));
-    let segments: i64 = snapshot.segments.iter().map(|segment| segment.bytes.0).sum();
+    let segments: i128 = snapshot.segments.iter().map(|segment| segment.bytes.0).sum();
     assert_eq!(segments, snapshot.reserved.0);
     Ok(())
 }

@@ -17,7 +17,7 @@ pub(super) struct Backup {
 impl Backup {
     pub fn run(self, home: &Path) -> Result<(), CliError> {
         let done = history::backup(home, &self.file)?;
-        let bytes = Bytes(i64::try_from(done.bytes).unwrap_or(i64::MAX));
+        let bytes = Bytes(done.bytes.into());
         anstream::println!("{} records, {bytes}: {}", done.records, self.file.display());
         Ok(())
     }

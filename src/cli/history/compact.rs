@@ -13,7 +13,7 @@ pub(super) struct Compact {}
 impl Compact {
     pub fn run(self, home: &Path) -> Result<(), CliError> {
         let done = open(home)?.compact()?;
-        let bytes = |bytes: u64| Bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
+        let bytes = |bytes: u64| Bytes(bytes.into());
         anstream::println!("{} records: {} before, {} now", done.records, bytes(done.before), bytes(done.after));
         Ok(())
     }

@@ -286,6 +286,6 @@ impl Attempts<'_> {
 }
 
 fn seen(Peak { host, gpu }: Peak) -> history::Peak {
-    let bytes = |bytes: u64| i64::try_from(bytes).ok().map(Bytes).filter(|bytes| bytes.0 > 0);
+    let bytes = |bytes: u64| Some(Bytes(bytes.into())).filter(|bytes| bytes.0 > 0);
     history::Peak { gpu: gpu.and_then(bytes), host: bytes(host) }
 }

@@ -27,9 +27,9 @@ const FIGURES: [FigureName; 9] = [
 const OF_DEVICE: usize = 3;
 
 /// An outlier holds at least this many bytes more than the median,
-const LEAST: i64 = 1 << 30;
+const LEAST: i128 = 1 << 30;
 /// and differs from it by this many median deviations.
-const DEVIATIONS: i64 = 6;
+const DEVIATIONS: i128 = 6;
 /// At most one in this many ranks may be an outlier.
 const RARE: usize = 4;
 /// Most outliers.
@@ -137,7 +137,7 @@ pub(super) fn outliers(known: &BTreeMap<u32, KnownRank>, nodes: &Nodes) -> Vec<O
 #[derive(Clone, Copy)]
 struct Amount {
     rank: u32,
-    bytes: i64,
+    bytes: i128,
 }
 
 fn of_figure(
@@ -183,8 +183,8 @@ fn of_figure(
 }
 
 /// The median, the lower one of an even count; 0 if there are no values.
-fn median(values: impl Iterator<Item = i64>) -> i64 {
-    let mut values: Vec<i64> = values.collect();
+fn median(values: impl Iterator<Item = i128>) -> i128 {
+    let mut values: Vec<i128> = values.collect();
     match values.len().checked_sub(1) {
         Some(last) => *values.select_nth_unstable(last / 2).1,
         None => 0,

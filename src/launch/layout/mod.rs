@@ -254,14 +254,14 @@ fn cluster(facts: &Facts) -> Option<Cluster> {
 pub(crate) fn device_memory(facts: &Facts) -> Option<Bytes> {
     let stated = ["figures.gpu_total", "gpu.memory"].into_iter().find_map(|name| facts.number(name));
     let named = || ["gpu", "job.gpu"].into_iter().find_map(|name| size_in_name(facts.text(name)?));
-    let asked = || facts.number("gpu.of_type").map(|bytes| Bytes(bytes as i64));
-    stated.map(|bytes| Bytes(bytes as i64)).or_else(named).or_else(asked)
+    let asked = || facts.number("gpu.of_type").map(|bytes| Bytes(bytes as i128));
+    stated.map(|bytes| Bytes(bytes as i128)).or_else(named).or_else(asked)
 }
 
 /// What the process held of a device when it failed, and what it asked for.
 pub(crate) fn device_wanted(facts: &Facts) -> Option<Bytes> {
     let held = facts.number("figures.torch_allocated")?;
-    Some(Bytes((held + facts.number("figures.requested")?) as i64))
+    Some(Bytes((held + facts.number("figures.requested")?) as i128))
 }
 
 /// Adds the limit that the configuration sets, where a limit was hit and no log says which.
@@ -275,7 +275,7 @@ pub fn state_limit(incident: &mut Incident, facts: &mut Facts) {
     let Some(Citation { location, text, .. }) = cites.first().cloned() else { return };
     incident.figures.push(Figure {
         name: FigureName::MemcgLimit,
-        bytes: Some(Bytes(limit as i64)),
+        bytes: Some(Bytes(limit as i128)),
         value: None,
         text,
         source: location,
@@ -301,7 +301,7 @@ fn size_in_name(name: &str) -> Option<Bytes> {
 pub(crate) fn host_memory(facts: &Facts) -> Option<Bytes> {
     let stated = ["host.memory", "figures.memcg_limit", "config.memory_limit", "figures.node_total"];
     let stated = stated.into_iter().find_map(|name| facts.number(name));
-    stated.map(|bytes| Bytes(bytes as i64)).or_else(|| host_by_share(facts))
+    stated.map(|bytes| Bytes(bytes as i128)).or_else(|| host_by_share(facts))
 }
 
 /// The memory of the whole machine, where what is in use is printed beside the share that this is: `used = 118.30 GB, percent = 94.1%`.
@@ -310,11 +310,11 @@ pub(crate) fn host_by_share(facts: &Facts) -> Option<Bytes> {
     let place = |name| Some(facts.get(name)?.cites.first()?.location.line);
     let is_one_print = place("figures.host_percent") == place("figures.host_used");
     let share = facts.number("figures.host_percent").filter(|percent| *percent > 0.0 && is_one_print)?;
-    Some(Bytes((facts.number("figures.host_used")? / share * 100.0) as i64))
+    Some(Bytes((facts.number("figures.host_used")? / share * 100.0) as i128))
 }
 
 /// The memory of that host or container in use at the failure, as counted by the component that refused memory.
 pub(crate) fn host_used(facts: &Facts) -> Option<Bytes> {
     let stated = ["figures.memcg_usage", "figures.node_used"];
-    stated.into_iter().find_map(|name| facts.number(name)).map(|bytes| Bytes(bytes as i64))
+    stated.into_iter().find_map(|name| facts.number(name)).map(|bytes| Bytes(bytes as i128))
 }

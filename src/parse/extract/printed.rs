@@ -71,12 +71,12 @@ mod tests {
     use super::*;
     use crate::model::{Bytes, Column, LineNumber, Location};
 
-    fn figure(name: FigureName, bytes: i64, line: u64) -> Figure {
+    fn figure(name: FigureName, bytes: i128, line: u64) -> Figure {
         let source = Location { path: "job.log".into(), line: LineNumber(line), column: Column(1) };
         Figure { name, bytes: Some(Bytes(bytes)), value: None, text: String::new(), source, derived: None }
     }
 
-    fn bytes(printed: &Printed, rank: Option<u32>) -> Vec<(FigureName, i64)> {
+    fn bytes(printed: &Printed, rank: Option<u32>) -> Vec<(FigureName, i128)> {
         printed.of(rank).iter().filter_map(|figure| Some((figure.name, figure.bytes?.0))).collect()
     }
 
@@ -99,7 +99,7 @@ mod tests {
     fn ranks_beyond_those_kept_displace_the_oldest() {
         let mut printed = Printed::default();
         for rank in 0..1000 {
-            printed.add(&[figure(FigureName::TorchReserved, i64::from(rank), u64::from(rank))], Some(rank));
+            printed.add(&[figure(FigureName::TorchReserved, i128::from(rank), u64::from(rank))], Some(rank));
         }
         assert_eq!(printed.of_ranks.len(), MOST);
         assert_eq!(bytes(&printed, Some(999)), [(FigureName::TorchReserved, 999)]);

@@ -51,7 +51,7 @@ impl Buddies<'_> {
 
     /// How many free blocks are at least as large as this many pages.
     pub fn count_from(&self, pages: i64) -> u64 {
-        let least = self.page().map(|page| page.0.saturating_mul(pages));
+        let least = self.page().map(|page| page.0.saturating_mul(pages.into()));
         let blocks = many1(block).parse(self.blocks).map_or(Vec::new(), |(_, blocks)| blocks);
         let large = blocks.iter().filter(|(_, size)| size.bytes.map(|bytes| bytes.0) >= least);
         large.fold(0, |sum, (count, _)| sum.saturating_add(*count))

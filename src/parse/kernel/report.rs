@@ -198,7 +198,7 @@ impl<'a> Report<'a> {
             [4, 16, 64]
                 .map(|kib| Bytes(kib << 10))
                 .into_iter()
-                .find(|page| page.0.checked_mul(pages as i64) == Some(size))
+                .find(|page| page.0.checked_mul(pages as i128) == Some(size))
         });
         by_victim.or_else(|| self.buddies.iter().find_map(Buddies::page)).unwrap_or(memory::USUAL_PAGE)
     }

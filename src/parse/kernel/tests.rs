@@ -38,7 +38,7 @@ fn number(event: &Event, key: &str) -> Option<f64> {
     })
 }
 
-fn bytes(event: &Event, name: FigureName) -> Option<i64> {
+fn bytes(event: &Event, name: FigureName) -> Option<i128> {
     event.figures.iter().find(|figure| figure.name == name)?.bytes.map(|bytes| bytes.0)
 }
 

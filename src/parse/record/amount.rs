@@ -120,14 +120,13 @@ pub(in crate::parse) fn unit_of_label(before: &str) -> Option<(Bytes, usize)> {
 /// `16515076 bytes`, `1,073,741,824`, `0x48a000`: a whole number of bytes.
 pub(in crate::parse) fn byte_count(input: &str) -> IResult<&str, Size<'_>> {
     if let Ok((rest, (text, count))) = consumed(terminated(hexadecimal, word_ends)).parse(input) {
-        return Ok((rest, Size { text, bytes: i64::try_from(count).ok().map(Bytes) }));
+        return Ok((rest, Size { text, bytes: Some(Bytes(count.into())) }));
     }
     // Grid Engine writes bytes as `34359738368.00000`.
     let zeros = (char('.'), take_while1(|c: char| c == '0'), peek(not(satisfy(|c| c.is_ascii_digit()))));
     let count = terminated(terminated(recognize(whole), opt(zeros)), number_ends);
     let (rest, (text, (count, _))) = consumed((count, opt(terminated(tag(" bytes"), word_ends)))).parse(input)?;
-    let bytes = count.replace(',', "").parse().ok().and_then(|count| Bytes::of(count, Bytes(1)));
-    Ok((rest, Size { text, bytes }))
+    Ok((rest, Size { text, bytes: count.replace(',', "").parse().ok().and_then(Bytes::counted) }))
 }
 
 /// `2079238052`, `0xc0fb4000`: a number that counts bytes if the words around it are about memory. It is large and no noun follows that it
@@ -149,7 +148,7 @@ pub(in crate::parse) fn bare_bytes(input: &str, is_whole: bool) -> IResult<&str,
         true => !is_whole,
         false => rest.starts_with(|c: char| c.is_alphanumeric() || "%_/:-×*".contains(c)),
     };
-    let bytes = i64::try_from(count).ok().map(Bytes).filter(|_| !counts_a_noun && !goes_on);
+    let bytes = Some(Bytes(count.into())).filter(|_| !counts_a_noun && !goes_on);
     match bytes {
         Some(_) => Ok((rest, Size { text, bytes })),
         None => Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::Verify))),
@@ -254,7 +253,7 @@ mod tests {
         let bytes = |text| size(text).ok().and_then(|(_, size)| size.bytes).map(|bytes| bytes.0);
         assert_eq!(bytes("1.16 GiB free"), Some(1_245_540_516));
         assert_eq!(bytes("0 bytes"), Some(0));
-        assert_eq!(bytes("27.71GB"), Some((27.71 * (1u64 << 30) as f64).round() as i64));
+        assert_eq!(bytes("27.71GB"), Some((27.71 * (1u64 << 30) as f64).round() as i128));
         assert_eq!(bytes("524288000kB,"), Some(500 << 30));
         assert_eq!(bytes("712Gi"), Some(712 << 30));
         assert_eq!((bytes("2Ti"), bytes("1080 Ti (Device 0)"), bytes("3060Ti")), (Some(2 << 40), None, None));

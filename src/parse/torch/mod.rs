@@ -458,7 +458,7 @@ fn own_process(figures: &[Figure], processes: &[(u32, Figure)]) -> Option<u32> {
 /// The only listed process, if the rest of the memory in use is too small for another process's CUDA context.
 fn only_holder(figures: &[Figure], processes: &[(u32, Figure)]) -> Option<u32> {
     /// A CUDA context is larger than this.
-    const SMALLEST_CONTEXT: i64 = 128 << 20;
+    const SMALLEST_CONTEXT: i128 = 128 << 20;
     let [(pid, process)] = processes else { return None };
     let bytes = |name| figures.iter().find(|figure: &&Figure| figure.name == name)?.bytes;
     let taken = bytes(FigureName::GpuTotal)?.0 - bytes(FigureName::GpuFree)?.0;

@@ -371,7 +371,7 @@ impl HtmlPage<'_> {
                 @for input in inputs.iter().take(INPUTS) {
                     tr {
                         td { code { (plain(&input.path)) } }
-                        td.number { (Bytes(input.bytes as i64)) }
+                        td.number { (Bytes(input.bytes as i128)) }
                         td.dim { (input.producers.join(", ")) }
                         td { @if let Some(warning) = &input.warning { (plain(warning)) } }
                     }

@@ -9,7 +9,7 @@ use crate::knowledge::Language;
 use crate::model::{Bytes, RankRow, Ranks, Report};
 
 /// The number of shades for the amount held.
-const SHADES: i64 = 9;
+const SHADES: i128 = 9;
 
 /// The grid; empty if there is none to show.
 pub(super) fn grid(report: &Report, language: Language) -> Markup {
@@ -70,8 +70,8 @@ fn row(report: &Report, ranks: &Ranks, node: &Node<'_>, scale: Option<&Scale>, l
 
 /// The range of what the ranks held, for the figure that most of them have.
 struct Scale {
-    least: i64,
-    most: i64,
+    least: i128,
+    most: i128,
 }
 
 impl Scale {
@@ -86,7 +86,7 @@ impl Scale {
     fn shade(&self, ranks: &Ranks, row: &RankRow) -> Option<&'static str> {
         const CLASSES: [&str; SHADES as usize + 1] = ["m0", "m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8", "m9"];
         let bytes = row.bytes.filter(|_| ranks.figure_of(row) == ranks.figure)?.0;
-        let share = i128::from(bytes - self.least) * i128::from(SHADES) / i128::from(self.most - self.least);
+        let share = (bytes - self.least) * SHADES / (self.most - self.least);
         CLASSES.get(usize::try_from(share).ok()?).copied()
     }
 }

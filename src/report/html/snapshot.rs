@@ -129,7 +129,7 @@ fn history(shown: &Snapshot, language: Language) -> Markup {
     let layers = layers(shown);
     let area = |layer: usize| {
         let edge = |upto: usize, point: &HistoryPoint| {
-            let sum: i64 = layers.iter().take(upto).flat_map(|(_, of)| of).map(|number| amount(point, *number)).sum();
+            let sum: i128 = layers.iter().take(upto).flat_map(|(_, of)| of).map(|number| amount(point, *number)).sum();
             format!("{:.1},{:.1}", x(point), y(Bytes(sum)))
         };
         let upper = points.iter().map(|point| edge(layer + 1, point));
@@ -200,7 +200,7 @@ fn layers(shown: &Snapshot) -> Vec<(usize, Vec<usize>)> {
     layers
 }
 
-fn amount(point: &HistoryPoint, category: usize) -> i64 {
+fn amount(point: &HistoryPoint, category: usize) -> i128 {
     point.categories.get(category).map_or(0, |bytes| bytes.0.max(0))
 }
 

@@ -165,7 +165,7 @@ impl TextPage {
         format!(
             "{}  {DIM}{what}{comma}{}{producers}{DIM:#}",
             input.path,
-            in_terms(&Bytes(input.bytes as i64).to_string(), self.language)
+            in_terms(&Bytes(input.bytes as i128).to_string(), self.language)
         )
     }
 }
