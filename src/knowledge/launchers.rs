@@ -112,6 +112,10 @@ pub struct Programs {
     pub shells: Vec<String>,
     /// Programs that submit a script to run later.
     pub submitters: Vec<String>,
+    /// Programs that give each step that they start resources of its own.
+    pub placing: Vec<String>,
+    /// Programs with their subcommands that run jobs which stand elsewhere.
+    pub agents: Vec<String>,
     /// Programs that run a command line elsewhere, given as one argument.
     pub remote: Vec<String>,
     /// Options of any program whose value is a command line to run.

@@ -64,7 +64,7 @@ impl<'a> Lexer<'a> {
                 b';' => self.operator(Operator::End, 1),
                 b'&' if self.peek(1) == Some(b'&') => self.operator(Operator::And, 2),
                 b'&' if self.peek(1) == Some(b'>') => self.redirect(2 + usize::from(self.peek(2) == Some(b'>'))),
-                b'&' => self.operator(Operator::End, 1),
+                b'&' => self.operator(Operator::Background, 1),
                 b'|' if self.peek(1) == Some(b'|') => self.operator(Operator::Or, 2),
                 b'|' => self.operator(Operator::Pipe, 1 + usize::from(self.peek(1) == Some(b'&'))),
                 // `((i++))` is arithmetic, in which `<<` is not a here document.

@@ -14,6 +14,7 @@ mod launchers;
 mod lexer;
 mod option_words;
 mod script;
+mod together;
 mod words;
 
 #[cfg(test)]
@@ -28,6 +29,7 @@ use arguments::{Argument, Form};
 use expand::{Chunk, Field};
 use launchers::Stage;
 use script::{Call, Role, Script, WrittenFile};
+use together::Together;
 use words::Quote;
 
 use crate::knowledge::{Launchers, Scheduler};
@@ -45,6 +47,8 @@ pub(super) struct Shell {
     /// The origin of each entry, in the same order.
     origins: Vec<Origin>,
     embedded: Vec<Embedded>,
+    /// What it starts at once.
+    together: Option<Together>,
     /// The command with the most settings, preferring those that run when the script is launched without arguments.
     main: Option<usize>,
 }
@@ -70,6 +74,8 @@ enum Origin {
     Option(usize, Range<usize>),
     /// A setting in the embedded configuration with this index.
     Embedded(usize),
+    /// How many processes the script starts at once.
+    Together,
     /// A word in the value of a variable whose words are options: a switch, or the value of an option.
     Word(Range<usize>),
 }
@@ -152,9 +158,15 @@ fn settled(text: &str, script: Script) -> Parsed {
     for file in &script.files {
         settings.file(file);
     }
+    let together = together::read(text);
+    settings.found.extend(together.iter().map(|together| {
+        let value = Value::Number(together.count as f64);
+        let found = FoundSetting::new(together::KEY, value, EntryKind::Setting, together.place.clone());
+        (together.place.start, found, Origin::Together)
+    }));
     settings.found.sort_by_key(|(at, _, _)| *at);
     let (found, origins) = settings.found.into_iter().map(|(_, found, origin)| (found, origin)).unzip();
-    let body = Body::Shell(Box::new(Shell { script, commands, origins, embedded: settings.embedded, main }));
+    let body = Body::Shell(Box::new(Shell { script, commands, origins, embedded: settings.embedded, together, main }));
     Parsed { body, found, commands: shown }
 }
 

@@ -88,8 +88,10 @@ pub(super) enum Token {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operator {
-    /// `;`, `&` or the end of a line.
+    /// `;` or the end of a line.
     End,
+    /// `&`: the next command does not wait for this one.
+    Background,
     /// `;;` of a `case`.
     Case,
     And,

@@ -64,7 +64,7 @@ pub(super) const EXAMPLES: &[Example] = &[
     Example {
         version: "TensorFlow 1–2, which then asks for less",
         text: "2026-03-01 10:00:00.123456: E tensorflow/stream_executor/cuda/cuda_driver.cc:806] failed to allocate 2.50G (2684354560 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
-        states: &[("pressure", "gpu_oom"), ("requested", "2684354560 bytes")],
+        states: &[("pressure", "gpu_oom"), ("cuda.error", "CUDA_ERROR_OUT_OF_MEMORY")],
     },
     Example {
         version: "ggml",

@@ -275,16 +275,12 @@ fn to_event(record: &Record, message: &DriverMessage<'_>) -> Event {
     event
 }
 
-/// `allocating 612.25 MiB on device 0:`, `failed to allocate 2.50G (2684354560 bytes) from device:`, `Out of memory allocating
-/// 1,073,741,824 bytes (`, `size::536870912 (512)MB`, `[size:1073741824]`: a number counts only with the words after it, because one at
-/// the very end may be cut off.
+/// `allocating 612.25 MiB on device 0:`, `Out of memory allocating 1,073,741,824 bytes (`, `size::536870912 (512)MB`,
+/// `[size:1073741824]`: a number counts only with the words after it, because one at
+/// the very end may be cut off. What XLA does not get `from device:` is a pool, which it asks for again in a smaller size.
 fn request(line: &str) -> Option<Size<'_>> {
-    const COUNTS: [(&str, &str); 4] = [
-        ("(", ") from device"),
-        ("Out of memory allocating ", " ("),
-        ("Allocation failed for size::", " ("),
-        ("[size:", "]"),
-    ];
+    const COUNTS: [(&str, &str); 3] =
+        [("Out of memory allocating ", " ("), ("Allocation failed for size::", " ("), ("[size:", "]")];
     let ggml = text::after(line, "allocating ").and_then(|rest| text::size(rest).ok());
     let ggml = ggml.filter(|(rest, _)| rest.starts_with(" on device "));
     let counted = COUNTS.iter().find_map(|(label, end)| {

@@ -47,6 +47,10 @@ impl Editor<'_> {
                     _ => (!is_switch && is_safe(&new)).then(|| vec![Edit::replace(span.clone(), new)]),
                 }
             }
+            Origin::Together => self.shell.together.as_ref().and_then(|together| {
+                let to = self.wanted.value.as_number().filter(|to| *to >= 1.0)?;
+                together.set(self.text, to as usize)
+            }),
             Origin::Embedded(number) => return self.change_embedded(*number).map(Some),
         })
     }

@@ -1,0 +1,185 @@
+//! `for … in …`, and how often its body runs.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::commands::Started;
+use super::{Way, Word};
+use crate::config::shell::words::Content;
+
+/// A loop that is open.
+#[derive(Debug, Clone)]
+pub(super) struct Loop {
+    /// From `for` to the last of its items.
+    pub header: Range<usize>,
+    pub repeats: Repeats,
+    pub way: Way,
+    /// The loop's variable, and those that its body makes of it, with what they are made of.
+    pub names: Vec<(String, String)>,
+    pub started: Vec<Started>,
+    /// Whether its body waits for what it started.
+    pub waits: bool,
+}
+
+/// How often a body runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Repeats {
+    Count(usize),
+    Unknown,
+}
+
+/// The number of processes up to which the body of a loop starts another one.
+pub(super) enum Limit {
+    None,
+    At(usize, Range<usize>),
+    Unknown,
+}
+
+/// The most items that a loop starts at once; more is no such loop.
+const MOST: usize = 256;
+
+impl Loop {
+    /// A loop of which nothing is known.
+    pub fn unknown() -> Loop {
+        let names = Vec::new();
+        Loop { header: 0..0, repeats: Repeats::Unknown, way: Way::Elsewhere, names, started: Vec::new(), waits: false }
+    }
+
+    /// `for NAME in …`, `for ((i = 0; i < 4; i++))`
+    pub fn open(text: &str, words: &[Word], numbers: &HashMap<String, i64>, lengths: &HashMap<String, usize>) -> Loop {
+        let (Some(first), Some(last)) = (words.first(), words.last()) else { return Loop::unknown() };
+        let mut opened = Loop { header: first.span.start..last.span.end, ..Loop::unknown() };
+        let Some(name) = words.get(1).and_then(Word::bare) else {
+            return opened.counted(text, first.span.end);
+        };
+        opened.names.push((name.to_owned(), String::new()));
+        let items = words.get(3..).unwrap_or_default();
+        let of_variable = |name: &str| numbers.get(name).copied();
+        if let [only] = items
+            && let Some(range) = range(text, only, of_variable)
+        {
+            let count = usize::try_from(range.last - range.first + 1).unwrap_or_default();
+            opened.repeats = repeats(count);
+            opened.way = range.place.map_or(Way::Elsewhere, |place| Way::Last(place, range.first));
+            return opened;
+        }
+        let count: Option<usize> = items.iter().map(|item| length(item, lengths)).sum();
+        if let Some(count) = count {
+            opened.repeats = repeats(count);
+        }
+        let is_written_out = items.iter().all(|item| item.bare().is_some());
+        if is_written_out {
+            opened.way = Way::Items(items.iter().map(|item| item.span.clone()).collect());
+        }
+        opened
+    }
+
+    /// The loop's numbers where they stand in double parentheses behind `from`.
+    fn counted(mut self, text: &str, from: usize) -> Loop {
+        let rest = text.get(from..).unwrap_or_default();
+        let Some(inner) = rest.trim_start().strip_prefix("((") else { return self };
+        let at = text.len() - inner.len();
+        let inner = inner.split("))").next().unwrap_or_default();
+        self.header.end = at + inner.len();
+        let mut parts = inner.split(';');
+        let (begin, test) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        let Some((name, first)) = begin.split_once('=') else { return self };
+        self.names.push((name.trim().to_owned(), String::new()));
+        let Some(sign) = test.find('<') else { return self };
+        let is_with = test[sign + 1..].starts_with('=');
+        let value = &test[sign + 1 + usize::from(is_with)..];
+        let (Ok(first), Ok(last)) = (first.trim().parse::<i64>(), value.trim().parse::<i64>()) else { return self };
+        let place = text.len() - text[at + begin.len() + 1..].len() + sign + 1 + usize::from(is_with);
+        let blanks = value.len() - value.trim_start().len();
+        self.repeats = repeats(usize::try_from(last - first + i64::from(is_with)).unwrap_or_default());
+        let place = place + blanks..place + blanks + value.trim().len();
+        self.way = Way::Last(place, first + i64::from(!is_with));
+        self
+    }
+
+    /// Whether `word` is made of the loop's variable.
+    pub fn is_used(&self, word: &Word, text: &str) -> bool {
+        word.parts.iter().any(|part| match &part.content {
+            Content::Literal(_) => false,
+            Content::Variable { name, .. } => self.names.iter().any(|(own, _)| own == name),
+            Content::Arithmetic(words) => self.names.iter().any(|(own, _)| says(words, own)),
+            Content::Opaque => {
+                let words = text.get(part.span.clone()).unwrap_or_default();
+                self.names.iter().any(|(own, _)| says(words, own))
+            }
+        })
+    }
+}
+
+/// Whether `words` contain `name` as a word of its own.
+pub(super) fn says(words: &str, name: &str) -> bool {
+    words.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
+}
+
+fn repeats(count: usize) -> Repeats {
+    if (1..=MOST).contains(&count) { Repeats::Count(count) } else { Repeats::Unknown }
+}
+
+/// How many items a word of the list is; `None` if only a run would show it.
+fn length(item: &Word, lengths: &HashMap<String, usize>) -> Option<usize> {
+    match item.parts.as_slice() {
+        [part] => match &part.content {
+            Content::Variable { name, is_list: true, .. } => lengths.get(name).copied(),
+            Content::Literal(text) if !text.contains(['*', '?', '{']) => Some(1),
+            _ => None,
+        },
+        parts => {
+            let is_literal =
+                |content: &Content| matches!(content, Content::Literal(text) if !text.contains(['*', '?', '{']));
+            parts.iter().all(|part| is_literal(&part.content)).then_some(1)
+        }
+    }
+}
+
+/// `{0..3}`, `$(seq 4)`, `$(seq 0 3)`: the numbers, and the place of the last one if it is written there.
+struct Numbers {
+    first: i64,
+    last: i64,
+    place: Option<Range<usize>>,
+}
+
+fn range(text: &str, item: &Word, of_variable: impl Fn(&str) -> Option<i64>) -> Option<Numbers> {
+    let written = text.get(item.span.clone())?;
+    let braces = written.strip_prefix('{').and_then(|inner| inner.strip_suffix('}'));
+    let (first, last) = if let Some((first, last)) = braces.and_then(|inner| inner.split_once("..")) {
+        (first, last)
+    } else {
+        let inner = written.strip_prefix("$(").and_then(|inner| inner.strip_suffix(')'));
+        let inner = inner.or_else(|| written.strip_prefix('`')?.strip_suffix('`'))?;
+        let mut words = inner.split_whitespace().skip_while(|word| *word != "seq").skip(1);
+        match (words.next()?, words.next(), words.next()) {
+            (last, None, None) => ("1", last),
+            (first, Some(last), None) => (first, last),
+            _ => return None,
+        }
+    };
+    let number = |words: &str| match words.trim_start_matches("${").trim_start_matches('$').trim_end_matches('}') {
+        name if words.starts_with('$') => of_variable(name),
+        words => words.parse().ok(),
+    };
+    let (one, end) = (number(first)?, number(last)?);
+    let at = item.span.start + (last.as_ptr() as usize).checked_sub(written.as_ptr() as usize)?;
+    let place = (!last.starts_with('$')).then(|| at..at + last.len());
+    Some(Numbers { first: one, last: end, place })
+}
+
+/// The number to which the body `text`, which begins at `base`, compares its running jobs.
+pub(super) fn limit(text: &str, base: usize) -> Limit {
+    let Some(jobs) = text.find("jobs ") else { return Limit::None };
+    let rest = &text[jobs..];
+    let signs = ["-ge ", ">= "];
+    let Some(sign) = signs.iter().filter_map(|sign| Some(rest.find(sign)? + sign.len())).min() else {
+        return Limit::Unknown;
+    };
+    let digits = rest[sign..].bytes().take_while(u8::is_ascii_digit).count();
+    let at = base + jobs + sign;
+    match rest[sign..sign + digits].parse() {
+        Ok(limit) => Limit::At(limit, at..at + digits),
+        Err(_) => Limit::Unknown,
+    }
+}
