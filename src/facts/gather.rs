@@ -5,7 +5,7 @@ use super::trend;
 use crate::incident::FoundIncident;
 use crate::knowledge::below_installation;
 use crate::model::{
-    Bytes, Citation, Consumer, FactValue, Figure, FigureName, Incident, InputSummary, Job, Kind, PhaseFinding, Role,
+    Citation, Consumer, FactValue, Figure, FigureName, Incident, InputSummary, Job, Kind, PhaseFinding, Role,
 };
 
 /// The facts of `found`, of its job and of the inputs; `told` are facts that the user states.
@@ -178,6 +178,9 @@ fn holders(facts: &mut Facts, incident: &Incident) {
         let cites: Vec<Citation> = incident.consumers.iter().take(3).map(cite).collect();
         facts.cite("consumers.sum", Value::Number(sum as f64), cites);
         facts.cite("consumers.largest", Value::Number(largest.bytes.0 as f64), vec![cite(largest)]);
+        if let Some(pid) = largest.pid {
+            facts.cite("consumers.largest_pid", Value::Number(f64::from(pid)), vec![cite(largest)]);
+        }
         facts.cite("consumers.largest_role", text(&called(incident, largest)), vec![cite(largest)]);
         // Memory of others can be told only if the victim is known.
         if incident.victim.pid.is_some() {
@@ -185,6 +188,11 @@ fn holders(facts: &mut Facts, incident: &Incident) {
         }
     }
     facts.say("consumers.own", Value::Number(held_by(incident, |of_job| of_job)));
+    let strangers = || others(incident, |of_job| !of_job).filter(|_| incident.kind == Kind::GpuOom);
+    let pids: Vec<String> = strangers().filter_map(|other| Some(other.pid?.to_string())).collect();
+    if !pids.is_empty() && pids.len() == strangers().count() {
+        facts.say("consumers.stranger_pids", text(&pids.join(" ")));
+    }
     facts.say("consumers.alike", number(alike(incident)));
     let kin = kin(incident);
     facts.say("consumers.kin", number(kin.len()));
@@ -209,40 +217,28 @@ fn alike(incident: &Incident) -> usize {
     others.filter(|bytes| largest - bytes <= largest / 50).count()
 }
 
-/// Bytes of all consumers except the victim that are `wanted`, a predicate on whether one belongs to the victim's job. It does if it has
-/// the victim's name, if both are Ray workers, or, on a device, if the job's own log knows its pid.
+/// Bytes of all consumers except the victim that are `wanted`, a predicate on whether one belongs to the victim's job. It does if it has the
+/// victim's name, if both are Ray workers, or, on a device, if the job's own log knows its pid.
 fn held_by(incident: &Incident, wanted: fn(bool) -> bool) -> f64 {
+    others(incident, wanted).map(|other| other.bytes.0 as f64).sum()
+}
+
+/// The consumers except the victim that are `wanted`.
+fn others(incident: &Incident, wanted: fn(bool) -> bool) -> impl Iterator<Item = &Consumer> {
     let victim = incident.victim.pid;
     let killed = incident.consumers.iter().find(|consumer| victim.is_some() && consumer.pid == victim);
     let name = killed.and_then(|consumer| consumer.role.as_ref());
     let of_ray = killed.is_some_and(Consumer::is_worker_of_ray);
     let on_device = incident.kind == Kind::GpuOom;
-    let of_job = |other: &Consumer| {
+    let of_job = move |other: &Consumer| {
         other.role.is_some() && !other.is_rank() && (on_device || other.role.as_ref() == name)
             || of_ray && other.is_worker_of_ray()
     };
-    let own = own_under_another_pid(incident);
-    let is_other = |consumer: &&Consumer| {
+    let own = incident.itself();
+    let is_other = move |consumer: &&Consumer| {
         (victim.is_none() || consumer.pid != victim) && !own.is_some_and(|own| std::ptr::eq(own, *consumer))
     };
-    let others = incident.consumers.iter().filter(is_other);
-    let bytes: i128 = others.filter(|other| wanted(of_job(other))).map(|other| other.bytes.0).sum();
-    bytes as f64
-}
-
-/// In a container the driver numbers processes as the host does, and PyTorch does not find itself among them. If the message does not state
-/// what "this process" holds, the consumer that holds what PyTorch reserved, plus at most a context, is the process itself.
-fn own_under_another_pid(incident: &Incident) -> Option<&Consumer> {
-    const CONTEXT: i128 = 2 << 30;
-    let figure = |name: FigureName| incident.figures.iter().find(|figure| figure.name == name)?.bytes;
-    let reserved = figure(FigureName::TorchReserved).or_else(|| {
-        let unused = figure(FigureName::TorchReservedUnallocated).unwrap_or_default();
-        figure(FigureName::TorchAllocated).map(|allocated| Bytes(allocated.0 + unused.0))
-    })?;
-    let is_unsaid =
-        incident.kind == Kind::GpuOom && figure(FigureName::ProcessInUse).is_none_or(|told| told < reserved);
-    let is_own = |consumer: &&Consumer| (reserved.0..=reserved.0 + CONTEXT).contains(&consumer.bytes.0);
-    incident.consumers.iter().filter(|_| is_unsaid).find(is_own)
+    incident.consumers.iter().filter(is_other).filter(move |other| wanted(of_job(other)))
 }
 
 /// Adds the facts of a job that do not depend on an incident.

@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Basis, Citation, Figure, Kind, Location, Outcomes, Patch, PatchSet, Phase, TimelinePoint, When};
+use super::{
+    Basis, Bytes, Citation, Figure, FigureName, Kind, Location, Outcomes, Patch, PatchSet, Phase, TimelinePoint, When,
+};
 
 /// One failure: its root event and all that belongs to it, with the ranks that failed alike as one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,6 +56,34 @@ pub struct Incident {
     /// Why it is accepted and raises no alarm; absent if it is not accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ignored: Option<Ignored>,
+}
+
+impl Incident {
+    /// The consumer that is the failed process itself under another number. In a container the driver numbers processes as the host does, and
+    /// PyTorch does not find itself among them. If the message does not state what "this process" holds, the consumer that holds what
+    /// PyTorch reserved, plus at most a context, is the process itself.
+    pub(crate) fn itself(&self) -> Option<&Consumer> {
+        const CONTEXT: i64 = 2 << 30;
+        let figure = |name: FigureName| self.figures.iter().find(|figure| figure.name == name)?.bytes;
+        let reserved = figure(FigureName::TorchReserved).or_else(|| {
+            let unused = figure(FigureName::TorchReservedUnallocated).unwrap_or_default();
+            figure(FigureName::TorchAllocated).map(|allocated| Bytes(allocated.0 + unused.0))
+        })?;
+        let is_unsaid =
+            self.kind == Kind::GpuOom && figure(FigureName::ProcessInUse).is_none_or(|told| told < reserved);
+        let is_own = |consumer: &&Consumer| (reserved.0..=reserved.0 + CONTEXT).contains(&consumer.bytes.0);
+        self.consumers.iter().filter(|_| is_unsaid).find(is_own)
+    }
+
+    /// The processes that held the memory; on a device without the failed one, whose own amount is told as such.
+    pub(crate) fn holders(&self) -> impl Iterator<Item = &Consumer> {
+        let own = self.itself();
+        let is_failed = |consumer: &Consumer| {
+            self.kind == Kind::GpuOom && consumer.pid.is_some() && consumer.pid == self.victim.pid
+        };
+        let is_itself = move |consumer: &Consumer| own.is_some_and(|own| std::ptr::eq(own, consumer));
+        self.consumers.iter().filter(move |consumer| !is_failed(consumer) && !is_itself(consumer))
+    }
 }
 
 /// Why an incident is accepted.

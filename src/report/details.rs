@@ -36,7 +36,7 @@ pub(super) fn percent(diagnosis: &Diagnosis) -> String {
 }
 
 /// The consumers grouped by role, the group with the largest consumer first.
-pub(super) fn consumers_by_role(consumers: &[Consumer]) -> Vec<Vec<&Consumer>> {
+pub(super) fn consumers_by_role<'c>(consumers: impl Iterator<Item = &'c Consumer>) -> Vec<Vec<&'c Consumer>> {
     let mut groups: Vec<Vec<&Consumer>> = Vec::new();
     for consumer in consumers {
         match groups.iter_mut().find(|group| consumer.role.is_some() && group[0].role == consumer.role) {

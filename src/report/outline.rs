@@ -248,7 +248,7 @@ impl<'a> Outline<'a> {
         let meaning = |figure: &Figure| call_device(wording::figure(figure.name, language), root);
         let figures = selection::figures(&root.figures).into_iter().map(|figure| Item::Figure(figure, meaning(figure)));
         self.list(Topic::Figures, labels.figures, figures, limits.figures, labels);
-        let holders = consumers_by_role(&root.consumers).into_iter().map(Item::Holders);
+        let holders = consumers_by_role(root.holders()).into_iter().map(Item::Holders);
         self.list(Topic::Holders, labels.holders, holders, limits.holders, labels);
         let sums = root.memory.explains.iter().flat_map(|words| words.lines()).map(|line| Item::Words(line.to_owned()));
         self.list(Topic::Arithmetic, labels.arithmetic, sums, limits.sums, labels);

@@ -26,9 +26,14 @@ use crate::parse::{Example, Follow, Grammar, Joint, Line, Record, origin};
 /// See the module.
 pub struct NvidiaSmi;
 
-const BUS: &str = "| 0000";
+/// The bus of a device; drivers from 545 on write it further to the right.
+const BUS: &str = " 00000000:";
+const OLD_BUS: &str = "| 0000";
 const MEMORY: &str = "MiB / ";
 const PROCESS: &str = "MiB |";
+/// The devices by which a table tells how many there are.
+const LISTED: [(u32, &str); 4] =
+    [(0, "smi.first_gpu"), (1, "smi.second_gpu"), (3, "smi.fourth_gpu"), (7, "smi.eighth_gpu")];
 /// What a process uses a device for: computing, graphics, both.
 const TYPES: [&str; 4] = ["C", "G", "C+G", "M+C"];
 
@@ -38,7 +43,7 @@ impl Grammar for NvidiaSmi {
     }
 
     fn triggers(&self) -> &'static [&'static str] {
-        &[BUS, MEMORY, PROCESS]
+        &[BUS, OLD_BUS, MEMORY, PROCESS]
     }
 
     fn is_multiline(&self) -> bool {
@@ -63,9 +68,11 @@ impl Grammar for NvidiaSmi {
                 [(Other, used), (GpuTotal, total)].into_iter().filter_map(|(n, s)| record.figure(n, s)).collect();
             events.push(event);
         }
-        if let Some((_, name)) = device {
+        if let Some((index, name)) = device {
             let mut event = record.event("nvidia-smi", name, What::Notice);
             event.facts.push(record.fact("job.gpu", name));
+            let listed = LISTED.iter().find(|(listed, _)| *listed == index);
+            event.facts.extend(listed.map(|(_, fact)| record.fact(fact, name)));
             events.push(event);
         }
         if events.is_empty() {
@@ -82,7 +89,8 @@ impl Grammar for NvidiaSmi {
 /// Number and name of the device in the first row; after the name stands the persistence mode, `On` or `Off`.
 fn device(text: &str) -> IResult<&str, (u32, &str)> {
     let (rest, (index, cell)) =
-        (preceded((char('|'), space1), integer), preceded(tag("  "), take_until(BUS))).parse(text)?;
+        (preceded((char('|'), space1), integer), preceded(tag("  "), take_until("|"))).parse(text)?;
+    let (rest, _) = (char('|'), space1, tag("0000")).parse(rest)?;
     let name = cell.trim().trim_end_matches("On").trim_end_matches("Off").trim();
     Ok((rest, (index, name)))
 }
@@ -149,6 +157,18 @@ const EXAMPLES: &[Example] = &[
             ("other", "61036MiB"),
             ("gpu_total", "81920MiB"),
             ("job.gpu", "NVIDIA A100-SXM4-80GB"),
+            ("smi.fourth_gpu", "NVIDIA A100-SXM4-80GB"),
+        ],
+    },
+    Example {
+        version: "driver 545–580, a wider table",
+        text: "|   0  NVIDIA GeForce RTX 3080        Off |   00000000:0A:00.0  On |                  N/A |\n|  0%   39C    P8             18W / 320W |    1203MiB /  10240MiB |      2%      Default |",
+        states: &[
+            ("series", "GPU 0"),
+            ("other", "1203MiB"),
+            ("gpu_total", "10240MiB"),
+            ("job.gpu", "NVIDIA GeForce RTX 3080"),
+            ("smi.first_gpu", "NVIDIA GeForce RTX 3080"),
         ],
     },
     Example {
@@ -159,6 +179,7 @@ const EXAMPLES: &[Example] = &[
             ("other", "9216MiB"),
             ("gpu_total", "16160MiB"),
             ("job.gpu", "Tesla V100-SXM2..."),
+            ("smi.second_gpu", "Tesla V100-SXM2..."),
         ],
     },
     Example {

@@ -22,7 +22,7 @@ use super::wording::{self, Labels};
 use super::{has_log, numbered, selection, telling};
 use crate::diagnosis::UNKNOWN;
 use crate::knowledge::Language;
-use crate::model::{Bytes, Citation, Collapse, Diagnosis, Incident, Kind, NotAdvised, Patch, Report};
+use crate::model::{Bytes, Citation, Collapse, Consumer, Diagnosis, Incident, Kind, NotAdvised, Patch, Report};
 
 /// The style of a page that contains only reports.
 const PAGE: &str = include_str!("page.css");
@@ -289,11 +289,12 @@ impl HtmlPage<'_> {
     }
 
     fn consumers(&self, incident: &Incident) -> Markup {
+        let holders: Vec<&Consumer> = incident.holders().collect();
         html! {
-            @if !incident.consumers.is_empty() {
+            @if !holders.is_empty() {
                 h2 { (self.labels.holders) }
                 table {
-                    @for consumer in incident.consumers.iter().take(CONSUMERS) {
+                    @for consumer in holders.iter().take(CONSUMERS) {
                         tr {
                             td.number { (consumer.bytes) }
                             td { @if let Some(pid) = consumer.pid { "pid " (pid) } }
@@ -302,8 +303,8 @@ impl HtmlPage<'_> {
                         }
                     }
                 }
-                @if incident.consumers.len() > CONSUMERS {
-                    p.dim { ((self.labels.more)(incident.consumers.len() - CONSUMERS)) }
+                @if holders.len() > CONSUMERS {
+                    p.dim { ((self.labels.more)(holders.len() - CONSUMERS)) }
                 }
             }
         }
