@@ -442,6 +442,8 @@ fn explain(
     incident.capture_next = launch.ask_for_files(language).into_iter().collect();
     incident.capture_next.extend(diagnosis::capture(&diagnoses, &facts, evaluator, language));
     incident.not_checked = not_checked;
+    // Nor is one worth a word that the job has outlived.
+    let predicted = predicted.filter(|prediction| !prediction.is_outlived(&facts));
     let comparison = predicted.as_ref().map(|prediction| prediction.compare(&incident)).unwrap_or_default();
     let contradiction = comparison.contradiction;
     incident.memory = report::memory(comparison, language);

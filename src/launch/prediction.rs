@@ -200,6 +200,15 @@ impl Prediction {
         })
     }
 
+    /// Whether steps of training passed although, by this prediction, the device cannot hold what its first update needs.
+    pub fn is_outlived(&self, facts: &Facts) -> bool {
+        let capacity = self.layout.cluster.device_memory.or_else(|| super::device_memory(facts));
+        let least = self.plan.at_step(Moment::OptimizerStep, Step::First).map(|plan| plan.device().low);
+        let is_later = matches!(facts.text("phase"), Some("checkpoint_save" | "evaluation"));
+        let has_trained = is_later || facts.number("progress.steps").is_some_and(|steps| steps >= 1.0);
+        has_trained && least.zip(capacity).is_some_and(|(least, capacity)| least > capacity)
+    }
+
     /// The moment of an incident in `phase`; the one that needs the most if the phase is unknown.
     fn moment(&self, phase: Phase) -> Option<&MomentPlan> {
         match Moment::of_phase(phase) {

@@ -17,6 +17,8 @@ pub(super) fn line(launch: &JobConfig<'_>, knob: &Knob, spelling: &str, to: &Sca
             .unwrap_or_else(|| export(launch, spelling, to)),
         Target::Cli => match launch.class_of(knob) {
             Some(class) => format!("{class}(…, {spelling}={})", argument(to)),
+            // A key of what the program printed is no option of it.
+            None if is_only_printed(launch, knob) => format!("# {spelling}: {to}"),
             // Words, where the program takes no options.
             None if knob.called.is_some() && spelling.contains(' ') => format!("# {spelling}: {to}"),
             None if launch.as_variable(knob) == Some(spelling) => {
@@ -30,6 +32,12 @@ pub(super) fn line(launch: &JobConfig<'_>, knob: &Knob, spelling: &str, to: &Sca
         Target::Python => format!("{spelling} = {}", python(to)),
         Target::System => format!("{spelling}={to}"),
     }
+}
+
+/// Whether a generic knob is known only as a key of a configuration that the job printed.
+fn is_only_printed(launch: &JobConfig<'_>, knob: &Knob) -> bool {
+    let setting = launch.setting(knob).filter(|_| knob.is_generic());
+    setting.is_some_and(|setting| !setting.is_own() && setting.entry.kind == EntryKind::Setting)
 }
 
 /// `NAME=value program …`, if a script sets the variable for that one program: what it exports has no effect there.

@@ -270,6 +270,11 @@ impl<'a> Workbench<'a> {
         if matches!(goal, Goal::Step(_)) && setting.is_none() && self.launch.lacks_call(knob) {
             return None;
         }
+        // Half of nothing is nothing: `max_audio_len: null`.
+        let is_null = setting.is_some_and(|setting| setting.is_own() && setting.entry.value == Value::Null);
+        if matches!(goal, Goal::Step(_)) && is_null {
+            return None;
+        }
         let (goal, fits) = self.far_enough(knob, turn, goal);
         let (partners, turned) = self.partners(knob, turn, &goal)?;
         let then = LazyCell::new(|| self.with(&turned));

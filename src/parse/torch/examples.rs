@@ -231,6 +231,7 @@ pub(super) const EXAMPLES: &[Example] = &[
         states: &[
             ("kind", "gpu_oom"),
             ("torch_allocated", "17.36 GB"),
+            ("mps.others", "613.56 MB"),
             ("gpu_total", "18.13 GB"),
             ("requested", "192.00 MB"),
         ],

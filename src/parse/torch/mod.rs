@@ -148,6 +148,8 @@ enum TorchClause<'a> {
     Process(&'a str, u32, Size<'a>),
     /// The part of the allocated memory in private pools of CUDA graphs.
     PrivatePools(Size<'a>),
+    /// What others hold of what MPS may use: Metal's own buffers, other programs.
+    OfOthers(Size<'a>),
     /// Words without a figure.
     Words,
 }
@@ -242,7 +244,7 @@ fn other_clause(text: &str) -> IResult<&str, TorchClause<'_>> {
         cell("Free (according to CUDA)").map(of(FigureName::GpuFree)),
         async_limit.map(|_| TorchClause::Words),
         preceded(tag("(MPS allocated: "), size).map(of(FigureName::TorchAllocated)),
-        preceded(tag("other allocations: "), size).map(|_| TorchClause::Words),
+        preceded(tag("other allocations: "), size).map(TorchClause::OfOthers),
         preceded(tag("max allowed: "), size).map(of(FigureName::GpuTotal)),
         preceded(alt((tag("while trying to map "), tag("while trying to allocate "))), size).map(of(FigureName::Requested)),
         preceded(tag("(free: "), raw_size).map(of(FigureName::GpuFree)),
@@ -387,6 +389,9 @@ fn to_event(record: &Record, message: &str, speaker: Speaker, clauses: &[TorchCl
                 facts.extend(
                     size.bytes.map(|bytes| record.number_fact("torch.private_pools", size.text, bytes.0 as f64)),
                 );
+            }
+            TorchClause::OfOthers(size) => {
+                facts.extend(size.bytes.map(|bytes| record.number_fact("mps.others", size.text, bytes.0 as f64)));
             }
             TorchClause::Words => {}
         }
