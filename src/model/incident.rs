@@ -63,7 +63,7 @@ impl Incident {
     /// PyTorch does not find itself among them. If the message does not state what "this process" holds, the consumer that holds what
     /// PyTorch reserved, plus at most a context, is the process itself.
     pub(crate) fn itself(&self) -> Option<&Consumer> {
-        const CONTEXT: i64 = 2 << 30;
+        const CONTEXT: i128 = 2 << 30;
         let figure = |name: FigureName| self.figures.iter().find(|figure| figure.name == name)?.bytes;
         let reserved = figure(FigureName::TorchReserved).or_else(|| {
             let unused = figure(FigureName::TorchReservedUnallocated).unwrap_or_default();
