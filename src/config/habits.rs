@@ -20,8 +20,12 @@ pub struct Habits {
     pub releases: Vec<(usize, &'static str)>,
     /// Where functions begin that evaluate and keep graphs that nobody needs.
     pub graphs: Vec<usize>,
+    /// Where an array of the host is put to a list in each pass of a loop: `images.append(batch.numpy())`.
+    pub hoards: Vec<Range<usize>>,
     /// Where a data set keeps what it has read: `self.cache[index] = image` in `__getitem__`.
     pub caches: Vec<Range<usize>>,
+    /// Before which of these a statement can empty what is a dictionary, and the statement: `self.cache.clear()`.
+    pub clears: Vec<(usize, String)>,
     /// Where a data set makes a list of Python objects, one for each sample: `self.rows = [json.loads(line) for line in file]`.
     pub records: Vec<Range<usize>>,
 }
@@ -51,6 +55,11 @@ impl Document {
         self.habits().map_or_else(Vec::new, |habits| self.cited(&habits.caches))
     }
 
+    /// What a program in Python puts to lists on the host from pass to pass of a loop: `images.append(batch.numpy())`.
+    pub fn hoarded(&self) -> Vec<Citation> {
+        self.habits().map_or_else(Vec::new, |habits| self.cited(&habits.hoards))
+    }
+
     /// Where a data set in Python holds its samples as Python objects: `self.rows = [json.loads(line) for line in file]`.
     pub fn records(&self) -> Vec<Citation> {
         self.habits().map_or_else(Vec::new, |habits| self.cited(&habits.records))
@@ -66,6 +75,11 @@ impl Document {
         self.habits().map_or(0, |habits| habits.releases.len())
     }
 
+    /// How many dictionaries, in which a data set in Python keeps what it has read, a statement could empty.
+    pub(super) fn clears(&self) -> usize {
+        self.habits().map_or(0, |habits| habits.clears.len())
+    }
+
     /// How many functions of a program in Python evaluate and keep graphs that nobody needs.
     pub(super) fn graphs(&self) -> usize {
         self.habits().map_or(0, |habits| habits.graphs.len())
@@ -74,9 +88,10 @@ impl Document {
     fn cited(&self, spans: &[Range<usize>]) -> Vec<Citation> {
         let lines = LineStarts::of(&self.text);
         let cite = |span: &Range<usize>| {
+            let span = if let Body::Python(code) = &self.body { code.outside(span) } else { span.clone() };
             let (line, column) = lines.locate(span.start);
             let location = Location { path: Arc::clone(&self.path), line, column };
-            Some(Citation::new(location, self.text.get(span.clone())?.to_owned()))
+            Some(Citation::new(location, self.text.get(span)?.to_owned()))
         };
         spans.iter().filter_map(cite).collect()
     }

@@ -61,7 +61,7 @@ pub use kept::KeptDocument;
 pub use log::from_log;
 pub(crate) use shell::{bare as shell_word, starts_program};
 pub use value::Value;
-pub(crate) use value::{is_collection, python_dictionary};
+pub(crate) use value::{is_collection, is_function, python_dictionary};
 
 use edit::{Edit, LineStarts};
 use entry::{FoundCommand, FoundSetting};
@@ -401,13 +401,6 @@ impl Document {
 
     fn is_script(&self) -> bool {
         matches!(self.body, Body::Shell(_))
-    }
-
-    /// Whether `entry` already has this value. In a script or a file of `key=value` lines, words carry no type, so they are compared as words.
-    fn reads_as(&self, entry: &Entry, value: &Value) -> bool {
-        let word = |value: &Value| Value::of_word(&value.to_string());
-        let is_of_words = self.is_script() || matches!(self.body, Body::Ini);
-        entry.value == *value || is_of_words && word(&entry.value) == word(value)
     }
 
     /// The settings of a script that an edit of `key` must not change, since a slip there can change the meaning of a

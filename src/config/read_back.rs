@@ -2,7 +2,7 @@
 
 use crate::knowledge::CodeWords;
 
-use super::{Body, Document, Entry, Value, Wanted, dockerfile, is_collection, python};
+use super::{Body, Document, Entry, Value, Wanted, dockerfile, is_collection, is_function, python};
 
 impl Document {
     /// Whether `written` has what is wanted, where this had `old`.
@@ -17,6 +17,7 @@ impl Document {
         match python::called(key).and_then(|method| CodeWords::shipped().call(method)) {
             // One behind what is kept ends that habit.
             Some(call) if call.of_kept => return self.releases() > 0 && written.releases() == 0,
+            Some(call) if call.of_cache => return self.clears() > 0 && written.clears() == 0,
             // A decorator ends the habit of what it decorates.
             Some(call) if call.decorates.is_some() => return self.graphs() > 0 && written.graphs() == 0,
             _ => {}
@@ -53,5 +54,16 @@ impl Document {
             && matches!(self.body, Body::Json(_) | Body::Yaml(_))
             && written.entries.iter().any(is_part)
             && !self.entries.iter().any(is_part)
+    }
+
+    /// Whether `entry` already has this value. In a script or a file of `key=value` lines, words carry no type, so they are compared as words.
+    pub(super) fn reads_as(&self, entry: &Entry, value: &Value) -> bool {
+        let word = |value: &Value| Value::of_word(&value.to_string());
+        let is_of_words = self.is_script() || matches!(self.body, Body::Ini);
+        // What only a run can tell reads as its text.
+        let is_code = |read: &str, text: &str| is_function(text) && read.trim_matches('`') == text;
+        matches!((&entry.value, value), (Value::Text(read), Value::Text(text)) if is_code(read, text))
+            || entry.value == *value
+            || is_of_words && word(&entry.value) == word(value)
     }
 }

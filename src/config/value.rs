@@ -172,6 +172,11 @@ pub(crate) fn python_dictionary(text: &str) -> Option<String> {
     Some(format!("{{{}}}", pairs?.join(", ")))
 }
 
+/// Whether `text` is a function without a name, as Python writes one: code, whatever it is a value of.
+pub fn is_function(text: &str) -> bool {
+    text.starts_with("lambda ")
+}
+
 /// Whether `words` are a list or an object of JSON.
 pub(crate) fn is_collection(words: &str) -> bool {
     words.starts_with(['{', '[']) && serde_json::from_str::<serde_json::Value>(words).is_ok()

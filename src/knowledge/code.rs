@@ -45,6 +45,14 @@ pub struct CodeWords {
     pub tensors: Vec<String>,
     /// Methods of a tensor that make another one on the same device.
     pub stays_tensor: Vec<String>,
+    /// Methods of a tensor that make an array or a tensor of the host.
+    pub to_host: Vec<String>,
+    /// Calls that make an array of the host.
+    pub makes_arrays: Vec<String>,
+    /// Methods that leave little of an array.
+    pub reduces: Vec<String>,
+    /// Methods that leave of each row which value is largest.
+    pub takes_largest: Vec<String>,
     /// Calls that read a file as Python objects.
     pub reads_objects: Vec<String>,
     /// Calls of which more is known than their arguments' names.
@@ -92,6 +100,12 @@ pub struct CodeCall {
     /// Whether it stands behind every value that the code keeps from step to step.
     #[serde(default)]
     pub of_kept: bool,
+    /// Arguments that are functions which reduce what the function sees that another argument gives: `compute_metrics`.
+    #[serde(default)]
+    pub reduces_for: BTreeMap<String, String>,
+    /// Whether it empties a dictionary in which a data set keeps what it has read, before each statement that keeps more.
+    #[serde(default)]
+    pub of_cache: bool,
     /// The module of which it is a decorator of functions that evaluate, if it is one.
     #[serde(default)]
     pub decorates: Option<String>,

@@ -47,6 +47,8 @@ impl JobConfig<'_> {
         if programs.len() > 1 {
             programs.retain(is_shown);
         }
+        let hoarded: Vec<Citation> = programs.iter().flat_map(|document| document.hoarded()).collect();
+        facts.cite("script.hoards", Value::List(hoarded.iter().map(|cite| text(&cite.text)).collect()), hoarded);
         if programs.is_empty() {
             return;
         }

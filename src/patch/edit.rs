@@ -224,7 +224,7 @@ pub fn apply(format: Format, path: &str, text: &str, edits: &[Edit]) -> Option<S
 
 /// Whether only the user knows the value.
 pub(super) fn is_open(to: &Scalar) -> bool {
-    matches!(to, Scalar::Text(words) if words.contains(['<', ' ']) && !config::is_collection(words))
+    matches!(to, Scalar::Text(words) if words.contains(['<', ' ']) && !config::is_collection(words) && !config::is_function(words))
 }
 
 fn value(to: &Scalar) -> Value {

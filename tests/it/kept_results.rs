@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use crate::support::analyzed::{cause, patches, report, turned};
+use crate::support::analyzed::{cause, patches, report, root, turned};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
@@ -67,7 +67,7 @@ fn a_data_set_that_the_program_imports_keeps_what_it_reads() -> Outcome {
     };
     let files = |data: &str| report(&[("job.log", log), ("train.py", train), ("scenes.py", data)]);
     let end = files(&data("self.cache[i] = image"))?;
-    assert_eq!((cause(&end)?, turned(&end)?[0]), ("host_memory_growth", "no cache in __getitem__"));
+    assert_eq!((cause(&end)?, turned(&end)?[0]), ("host_memory_growth", "__getitem__.cache.clear()"));
     assert_eq!(cause(&files(&data("image = scale(image)"))?)?, "dataloader_memory");
     Ok(())
 }
@@ -132,7 +132,65 @@ fn a_data_set_that_keeps_what_it_reads_grows_in_each_worker() -> Outcome {
         let end = report(&[("job.log", &log(label)), ("train.py", script)])?;
         assert_eq!(cause(&end)?, "host_memory_growth");
         let knobs = turned(&end)?;
-        assert!(knobs.contains(&"no cache in __getitem__") && knobs.contains(&"DataLoader.num_workers"), "{knobs:?}");
+        assert!(knobs.contains(&"__getitem__.cache.clear()") && knobs.contains(&"DataLoader.num_workers"), "{knobs:?}");
     }
+    Ok(())
+}
+
+#[test]
+fn a_dictionary_of_a_data_set_is_emptied_before_it_keeps_more() -> Outcome {
+    let log = "it 500 loss 1.2\nit 1000 loss 1.1\nTraceback (most recent call last):\n  File \"/w/train.py\", line 4, in <module>\n    for x in loader:\nRuntimeError: DataLoader worker (pid 7001) is killed by signal: Killed. \n";
+    let train = "from torch.utils.data import DataLoader\nfrom shards import Shards\nloader = DataLoader(Shards('/d'), num_workers=5)\nfor x in loader:\n    step(x)\n";
+    let data = |made: &str, bound: &str| {
+        format!(
+            "class Shards:\n    def __init__(self, root):\n        self.seen = {made}\n\n    def __getitem__(self, i):\n        if i not in self.seen:\n{bound}            self.seen[i] = decode(i)\n        return self.seen[i]\n"
+        )
+    };
+    let files = |data: &str| report(&[("job.log", log), ("train.py", train), ("shards.py", data)]);
+    let end = files(&data("{}", ""))?;
+    let first = &patches(&end)?[0];
+    let wanted = "+            self.seen.clear()\n             self.seen[i] = decode(i)";
+    assert!(first.diff.as_deref().is_some_and(|diff| diff.contains(wanted)), "{first:?}");
+    // Each sample is kept by whichever of a few workers reads it.
+    assert!(turned(&end)?.iter().all(|knob| !knob.contains("worker")), "{:?}", turned(&end)?);
+    // A list has no place for what it lost, and what is bounded does not grow.
+    assert_eq!(patches(&files(&data("[None] * 9", ""))?)?[0].diff, None);
+    let bounded = files(&data("{}", "            if len(self.seen) > 99: self.seen.clear()\n"))?;
+    assert!(!turned(&bounded)?.contains(&"__getitem__.cache.clear()"));
+    Ok(())
+}
+
+#[test]
+fn arrays_that_a_loop_collects_on_the_host_are_named_largest_first() -> Outcome {
+    let log = "  0%|          | 0/900 [00:00<?, ?it/s]\n 31%|###       | 280/900 [03:10<07:01,  1.47it/s]\nYour notebook tried to allocate more memory than is available. It has restarted.\n";
+    let code = "scores, pictures, truths = [], [], []\nfor picture, truth in tqdm(loader):\n    out = model(picture.cuda())\n    scores.append(out.cpu().numpy())\n    pictures.append(picture.numpy())\n    truths.append(out.argmax(1).cpu())\n";
+    let cell = |code: &str| {
+        let lines: Vec<String> = code.lines().map(|line| format!("\"{line}\\n\"")).collect();
+        format!(
+            "{{\"cells\": [{{\"cell_type\": \"code\", \"metadata\": {{}}, \"outputs\": [], \"source\": [\"import torch\\n\"]}}, {{\"cell_type\": \"code\", \"metadata\": {{}}, \"outputs\": [], \"source\": [{}]}}], \"nbformat\": 4, \"nbformat_minor\": 4, \"metadata\": {{}}}}",
+            lines.join(", ")
+        )
+    };
+    let notebook = cell(code);
+    for file in [("run.py", code), ("run.ipynb", notebook.as_str())] {
+        let end = report(&[("job.log", log), file])?;
+        assert_eq!(cause(&end)?, "host_memory_growth", "{}", file.0);
+        let line = patches(&end)?[0].line.clone().unwrap_or_default();
+        let told = "# instead of pictures.append(picture.numpy()), scores.append(out.cpu().numpy()): ";
+        assert!(line.starts_with(told), "{line}");
+        // Nobody raises the memory of such a session.
+        assert!(turned(&end)?.iter().all(|knob| !knob.starts_with("memory.max")), "{:?}", turned(&end)?);
+    }
+    Ok(())
+}
+
+#[test]
+fn what_grows_by_results_grows_with_any_batch() -> Outcome {
+    let script =
+        script("total += loss\n        preds.append(pred)").replace("model(x)\n", "DataLoader(d, batch_size=8)\n");
+    let end = report(&[("job.log", &growing("mem alloc")), ("train.py", &script)])?;
+    assert!(turned(&end)?.iter().all(|knob| !knob.contains("batch")), "{:?}", turned(&end)?);
+    let told = root(&end)?.diagnoses[0].why.contains("`preds.append(pred), total += loss`");
+    assert!(told, "{}", root(&end)?.diagnoses[0].why);
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::super::Value;
 use super::super::edit::{Edit, indentation, line_end, line_start, newline};
 use super::super::entry::Entry;
-use super::super::value::{number, number_like, plain, python_dictionary};
+use super::super::value::{is_function, number, number_like, plain, python_dictionary};
 use super::{Call, Code, moves, notebook};
 use crate::knowledge::{CodeWords, ends_in};
 
@@ -79,6 +79,11 @@ fn added(text: &str, code: &Code, key: &str, value: &Value) -> Option<Vec<Edit>>
         return None;
     }
     let mut edits = argument_edits(text, call, &format!("{argument}={}", literal(value, "")));
+    // What is reduced before must not be reduced again.
+    if let Some(reduction) = code.reductions.iter().find(|reduction| reduction.argument == argument) {
+        let calls = reduction.calls.as_ref()?;
+        edits.extend(calls.iter().map(|(span, value)| Edit::replace(span.clone(), value.clone())));
+    }
     let places = CodeWords::shipped().call(&call.name).is_some_and(|row| row.places.contains(&argument));
     if places {
         edits.extend(moves::without_moves(text, code, call.span.end));
@@ -112,6 +117,7 @@ fn literal(value: &Value, old: &str) -> String {
         Value::Bool(false) => "False".to_owned(),
         Value::Number(new) if number(old).is_some() => number_like(old, *new),
         Value::Number(new) => plain(*new),
+        Value::Text(text) if is_function(text) => text.clone(),
         Value::Text(text) => {
             let is_name = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
             match old.split_once('.').filter(|(of, _)| is_name && matches!(*of, "torch" | "jnp" | "np")) {

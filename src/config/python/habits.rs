@@ -7,7 +7,7 @@ use tree_sitter::Node as Syntax;
 use super::super::habits::Habits;
 use super::literal::Definitions;
 use super::{dotted, in_order, parts};
-use crate::knowledge::{CodeWords, is_among};
+use crate::knowledge::{CodeWords, ends_in, is_among};
 
 /// More names than rules ask for.
 const MOST: usize = 500;
@@ -41,7 +41,9 @@ pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits 
                 names.contains(kept.into)
             })
         };
-        for kept in kept.iter().filter(|kept| kept.outlives_a_step(definitions)) {
+        // A list grows by whole tensors, a sum mostly by a number: what weighs more is told first.
+        let (lists, sums): (Vec<_>, Vec<_>) = kept.iter().partition(|kept| !kept.is_sum);
+        for kept in lists.into_iter().chain(sums).filter(|kept| kept.outlives_a_step(definitions)) {
             if !wanted.contains(kept.into) && !is_returned(kept) {
                 habits.keeps.push(kept.node.byte_range());
                 habits.releases.extend(kept.release(definitions));
@@ -50,8 +52,16 @@ pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits 
     }
     let graphs = nodes.iter().filter_map(|node| keeps_graphs(definitions, *node)).take(MOST);
     habits.graphs = graphs.collect();
-    let caches = nodes.iter().filter(|node| is_cached(definitions, **node)).take(MOST);
-    habits.caches = caches.map(|node| node.byte_range()).collect();
+    let hoards = nodes.iter().filter_map(|node| Some((*node, hoards(definitions, *node)?))).take(MOST);
+    // What a model is given is larger than what it gives.
+    let (inputs, others): (Vec<_>, Vec<_>) = hoards.partition(|(_, is_input)| *is_input);
+    habits.hoards = inputs.into_iter().chain(others).map(|(node, _)| node.byte_range()).collect();
+    for (node, of) in nodes.iter().filter_map(|node| Some((*node, cached_in(definitions, *node)?))).take(MOST) {
+        habits.caches.push(node.byte_range());
+        if is_made_as_dictionary(definitions, nodes, of) {
+            habits.clears.push((node.start_byte(), format!("{of}.clear()")));
+        }
+    }
     let records = nodes.iter().filter(|node| holds_records(definitions, **node)).take(MOST);
     habits.records = records.map(|node| node.byte_range()).collect();
     habits
@@ -250,13 +260,62 @@ fn wanted<'t>(definitions: &Definitions<'t>, nodes: &[Syntax<'t>]) -> HashSet<&'
     wanted
 }
 
-/// Whether `node` keeps in the object what one sample of a data set is: `self.cache[index] = …` in `__getitem__`.
-fn is_cached(definitions: &Definitions<'_>, node: Syntax<'_>) -> bool {
-    let left =
-        node.child_by_field_name("left").filter(|left| node.kind() == "assignment" && left.kind() == "subscript");
-    let of = left.and_then(|left| left.child_by_field_name("value"));
-    let is_of_object = of.is_some_and(|of| definitions.words(of).starts_with("self."));
-    is_of_object && function_around(node).and_then(|function| name(definitions, function)) == Some("__getitem__")
+/// Whether what `node` puts to a list in each pass of a loop, an array of the host, is what the loop reads: `images.append(batch.numpy())`, with
+/// labels behind it. `None` if it puts none there; what is reduced before, as `scores.argmax(1).cpu()`, is small.
+fn hoards(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option<bool> {
+    let words = CodeWords::shipped();
+    let (function, arguments) = parts(node, "function", "arguments").filter(|_| node.kind() == "call")?;
+    if !definitions.words(function).ends_with(".append") {
+        return None;
+    }
+    let value = arguments.named_child(0).filter(|value| value.kind() == "call")?;
+    let function = value.child_by_field_name("function")?;
+    let makes =
+        dotted(definitions, function).is_some_and(|name| words.makes_arrays.iter().any(|end| ends_in(&name, end)));
+    let moves = method(definitions, function).is_some_and(|method| is_among(&words.to_host, method));
+    let methods = in_order(value).into_iter().filter_map(called).filter_map(|called| method(definitions, called));
+    if !(makes || moves) || methods.into_iter().any(|method| is_among(&words.reduces, method)) {
+        return None;
+    }
+    let mut around = std::iter::successors(node.parent(), Syntax::parent);
+    let stop =
+        around.find(|node| matches!(node.kind(), "for_statement" | "while_statement" | "function_definition"))?;
+    let read = stop.child_by_field_name("left").map(in_order).unwrap_or_default();
+    let is_identifier = |node: &Syntax<'_>| node.kind() == "identifier";
+    let names: Vec<&str> = read.into_iter().filter(is_identifier).map(|node| definitions.words(node)).collect();
+    let root = in_order(value).into_iter().find(is_identifier).map(|node| definitions.words(node));
+    let inputs = match names.as_slice() {
+        [.., _] if names.len() > 1 => &names[..names.len() - 1],
+        all => all,
+    };
+    let is_input = root.is_some_and(|root| inputs.contains(&root));
+    (stop.kind() != "function_definition").then_some(is_input)
+}
+
+/// Where `node` keeps in the object what one sample of a data set is: `self.cache` of `self.cache[index] = …` in `__getitem__`. What is
+/// emptied first, or whose length is asked for, does not grow without end.
+fn cached_in<'t>(definitions: &Definitions<'t>, node: Syntax<'_>) -> Option<&'t str> {
+    let of = match node.kind() {
+        "assignment" => {
+            let left = node.child_by_field_name("left").filter(|left| left.kind() == "subscript")?;
+            definitions.words(left.child_by_field_name("value")?)
+        }
+        "call" => definitions.words(node.child_by_field_name("function")?).strip_suffix(".append")?,
+        _ => return None,
+    };
+    let function = function_around(node).filter(|_| of.starts_with("self."))?;
+    let body = definitions.words(function);
+    let is_bounded = body.contains(&format!("{of}.clear()")) || body.contains(&format!("len({of})"));
+    (name(definitions, function) == Some("__getitem__") && !is_bounded).then_some(of)
+}
+
+/// Whether the only thing that is called `of` is made as a dictionary: `self.cache = {}`.
+fn is_made_as_dictionary(definitions: &Definitions<'_>, nodes: &[Syntax<'_>], of: &str) -> bool {
+    let assigned = nodes.iter().filter(|node| node.kind() == "assignment");
+    let made = assigned.filter_map(|node| parts(*node, "left", "right"));
+    let mut values = made.filter(|(left, _)| definitions.words(*left) == of).map(|(_, value)| definitions.words(value));
+    let is_dictionary = |value: &str| ["{}", "dict()", "OrderedDict()"].iter().any(|empty| value.ends_with(empty));
+    values.next().is_some_and(is_dictionary) && values.next().is_none()
 }
 
 /// Whether `node` makes a list of Python objects, one for each sample, in a data set: `self.rows = [json.loads(line) for line in file]` in the

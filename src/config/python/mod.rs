@@ -10,6 +10,7 @@ mod habits;
 mod literal;
 mod moves;
 mod notebook;
+mod reductions;
 mod sections;
 
 use std::collections::HashMap;
@@ -25,6 +26,7 @@ use crate::knowledge::{CodeWords, plain_name};
 use crate::model::LineNumber;
 use literal::{Definitions, Worth};
 use moves::{Made, Move};
+use reductions::Reduction;
 
 pub(super) use edit::{called, set};
 
@@ -47,6 +49,8 @@ pub(super) struct Code {
     declared: Vec<String>,
     /// What it does that is no setting; nothing if it only holds settings.
     habits: Habits,
+    /// What follows where an argument of a call reduces what another one sees.
+    reductions: Vec<Reduction>,
     /// Sections of a configuration that are written as `dict(…)`, by their paths.
     sections: Vec<Call>,
     /// What makes values, and what moves them to a device.
@@ -128,6 +132,7 @@ fn read(text: &str) -> Parsed {
     let is_configuration = !nodes.iter().any(computes);
     if !is_configuration {
         reader.code.habits = habits::of(&reader.definitions, &nodes);
+        reader.code.reductions = reductions::of(&reader.definitions, &nodes);
     }
     for node in &nodes {
         match node.kind() {

@@ -80,6 +80,9 @@ pub(super) fn call(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
         let releases = code.habits.releases.iter().map(|(at, call)| Edit::insert(*at, *call));
         return Some(releases.collect()).filter(|edits: &Vec<Edit>| !edits.is_empty());
     }
+    if row.of_cache {
+        return empties(text, code);
+    }
     if let Some(module) = &row.decorates {
         return decorate(text, code, &format!("@{module}.{method}()"), module);
     }
@@ -103,6 +106,18 @@ pub(super) fn call(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
     // Behind another statement of the line nothing is known.
     let is_alone = text.get(made.statement.end..end)?.trim_start();
     (is_alone.is_empty() || is_alone.starts_with('#')).then(|| vec![Edit::insert(end, line)])
+}
+
+/// The edits that empty what a data set keeps before it keeps another sample.
+fn empties(text: &str, code: &Code) -> Option<Vec<Edit>> {
+    let before = |(at, call): &(usize, String)| {
+        let start = line_start(text, *at);
+        let indent = indentation(text, start);
+        // Behind other words of the line there is no place for a statement.
+        (start + indent.len() == *at).then(|| Edit::insert(start, format!("{indent}{call}{}", newline(text))))
+    };
+    let edits: Option<Vec<Edit>> = code.habits.clears.iter().map(before).collect();
+    edits.filter(|edits| !edits.is_empty())
 }
 
 /// The edits that put `decorator` above each function that keeps graphs which nobody needs, if the code knows `module` by its name.

@@ -16,6 +16,13 @@ pub(super) struct Places {
     at: Vec<usize>,
 }
 
+impl super::Code {
+    /// A span of the code as one of the text, which differ in a notebook.
+    pub fn outside(&self, span: &Range<usize>) -> Range<usize> {
+        self.notebook.as_ref().map_or_else(|| span.clone(), |places| places.outside(span))
+    }
+}
+
 impl Places {
     pub fn code(&self) -> &str {
         &self.code
