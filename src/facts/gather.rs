@@ -25,6 +25,7 @@ pub fn gather(found: &FoundIncident, job: &Job, inputs: &[InputSummary], told: &
     );
     facts.say("progress.count", Value::Number(found.progress as f64));
     facts.say("progress.steps", Value::Number(found.steps as f64));
+    facts.say("progress.first", Value::Flag(found.is_first));
     figures(&mut facts, incident);
     device(&mut facts, incident);
     holders(&mut facts, incident);

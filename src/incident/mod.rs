@@ -84,6 +84,8 @@ pub struct FoundIncident {
     pub progress: u64,
     /// How many of these were steps of training.
     pub steps: u64,
+    /// Whether it failed in the first step of a bar.
+    pub is_first: bool,
     /// Facts of its messages and of the job's notices; the incident's own first.
     pub facts: Vec<Fact>,
     /// The time stamps around it.
@@ -435,8 +437,8 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
     let Stamps { before, dated, .. } = root.context.stamps;
     let dated = dated.or(case.started.filter(|time| time.clock == Clock::Wall));
     let stamps = Stamps { own: root.time, before, dated };
-    let (steps, frames) = (root.context.steps, frames.into_owned());
-    FoundIncident { incident, signs, frames, messages, places, around, seen, progress, steps, facts, stamps }
+    let (steps, is_first, frames) = (root.context.steps, root.context.is_first_step, frames.into_owned());
+    FoundIncident { incident, signs, frames, messages, places, around, seen, progress, steps, is_first, facts, stamps }
 }
 
 /// Removes events that repeat an earlier line exactly, including its numbers, unless a prefix names the process: job managers reprint lines

@@ -95,6 +95,9 @@ pub struct PatchRow {
     /// The value as expressions (CEL) over facts, of which the first that yields a number counts; in bytes if the knob is a size.
     #[serde(default)]
     pub amount: Vec<Condition>,
+    /// How often the knob's step is taken at once, as expressions (CEL) over facts, of which the first that yields a number counts; absent: once.
+    #[serde(default)]
+    pub steps: Vec<Condition>,
     /// A condition without which it is not proposed.
     #[serde(default)]
     pub when: Option<Condition>,

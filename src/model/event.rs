@@ -262,6 +262,9 @@ pub struct LineContext {
     pub progress: u64,
     /// How many of those were training steps: lines that print a step's loss.
     pub steps: u64,
+    /// Whether the last bar stands at its beginning, and nothing shows that a step was done.
+    #[serde(default)]
+    pub is_first_step: bool,
     /// The phases of which there were signs.
     pub seen: BTreeSet<Phase>,
     /// The source file that the line's logger names, without its folders: `core.py`.

@@ -82,7 +82,18 @@ impl Texts for Fact {
 
 impl Texts for LineContext {
     fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
-        let LineContext { own, any, memory, progress: _, steps: _, seen: _, place, recent, stamps: _ } = self;
+        let LineContext {
+            own,
+            any,
+            memory,
+            progress: _,
+            steps: _,
+            is_first_step: _,
+            seen: _,
+            place,
+            recent,
+            stamps: _,
+        } = self;
         own.texts(see);
         any.texts(see);
         shared(memory, see);

@@ -12,6 +12,9 @@ const MARGIN: f64 = 1.1;
 /// The use at the time of the kill is only a lower limit of the need: a quarter more is a step worth trying.
 const FURTHER: f64 = 1.25;
 
+/// Steps that a row takes at once: halved more often, hardly a batch is left.
+const MOST_STEPS: f64 = 6.0;
+
 /// The target of a knob.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Goal {
@@ -81,7 +84,18 @@ pub(super) fn goal(
         None if turn.to == To::Need => return needed(bench, knob, from),
         None => {}
     }
-    turn::to(knob, turn, from)
+    let steps = row.steps.iter().find_map(|steps| bench.evaluator.compute(steps));
+    further(knob, turn, from, steps.map_or(1, |steps| steps.clamp(1.0, MOST_STEPS) as usize))
+}
+
+/// The target after so many `steps` of `turn`, or after as many of them as the knob's limit leaves.
+fn further(knob: &Knob, turn: &Turn, from: Option<&str>, steps: usize) -> Option<Goal> {
+    let first = turn::to(knob, turn, from)?;
+    Some((1..steps).fold(first, |goal, _| match (&goal, &turn.to) {
+        (Goal::Step(Change::Times(by)), To::Scale(step)) => Goal::Step(Change::Times(by * step)),
+        (Goal::Value(value), To::Scale(_)) if from.is_some() => turn::to(knob, turn, Some(value)).unwrap_or(goal),
+        _ => goal,
+    }))
 }
 
 /// `amount` as a value of the knob, rounded to the safe side; `None` if it exceeds the knob's limit.

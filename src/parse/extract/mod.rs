@@ -121,6 +121,8 @@ pub struct Extractor<'g> {
     open: OpenMessages,
     marks: HashMap<usize, PhaseMark>,
     bars: HashMap<usize, Bars>,
+    /// Whether anything showed that a step was done.
+    has_stepped: bool,
     now: LineContext,
     printed: Printed,
     memory: BTreeMap<(Arc<str>, FigureName), Series>,
@@ -149,6 +151,7 @@ impl<'g> Extractor<'g> {
             open: OpenMessages::default(),
             marks: HashMap::new(),
             bars: HashMap::new(),
+            has_stepped: false,
             now: LineContext::default(),
             printed: Printed::default(),
             memory: BTreeMap::new(),
@@ -334,6 +337,13 @@ impl<'g> Extractor<'g> {
         if is_step || bar.as_ref().is_some_and(|bar| bar.done > 0) {
             self.now.progress += 1;
             self.now.steps += u64::from(is_step);
+        }
+        if is_step || bar.is_some() {
+            // A bar that fills at once counts files, one without a label or half full steps.
+            self.has_stepped |=
+                is_step || bar.as_ref().is_some_and(|bar| bar.done > 0 && (bar.label.is_empty() || !bar.is_full()));
+            self.now.is_first_step =
+                !self.has_stepped && bar.as_ref().is_some_and(|bar| bar.done == 0 && bar.total > 1);
         }
         let nested = bar.as_ref().is_some_and(|bar| self.bars.entry(origin).or_default().is_nested(bar));
         let of_bar = bar.and_then(|bar| {
