@@ -30,7 +30,7 @@ use process::{
 };
 use system::{
     address, compose, daemon, dmesg_level, host_label, human_stamp, kernel_level, kernel_program, kernel_stamp, logcat,
-    slurm_daemon, syslog_5424, syslog_time,
+    numbered, slurm_daemon, syslog_5424, syslog_time,
 };
 pub(super) use wrapped::{Writer, has_escaped_traceback, wrapped_texts};
 
@@ -162,7 +162,9 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
         Some(b'<') => alt((kernel_level, syslog_5424)).parse(text),
         // `10月 19 22:21:15` of a Chinese or Japanese journal.
         Some(b'0'..=b'9') if is_month_number(text.as_bytes()) => syslog_time(text),
-        Some(b'0'..=b'9') => alt((cri, klog, logcat, plain_time, mpi_task, slurm_task, redis, address)).parse(text),
+        Some(b'0'..=b'9') => {
+            alt((cri, klog, logcat, plain_time, mpi_task, slurm_task, redis, address, numbered)).parse(text)
+        }
         Some(b'A'..=b'Z') if may_end_label(text.as_bytes()) => {
             alt((level, klog, explorer, syslog_time, bare_rank, ascend_module)).parse(text)
         }

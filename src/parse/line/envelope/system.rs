@@ -4,7 +4,7 @@ use nom::branch::alt;
 use nom::bytes::complete::{tag, take_till, take_till1, take_until, take_while_m_n, take_while1};
 use nom::character::complete::{char, digit1, one_of, space0, space1, u32 as integer};
 use nom::combinator::{opt, peek, recognize, verify};
-use nom::sequence::{delimited, pair, terminated};
+use nom::sequence::{delimited, pair, preceded, terminated};
 use nom::{IResult, Parser};
 
 use super::super::clock;
@@ -85,14 +85,19 @@ fn delimited_box(text: &str) -> IResult<&str, &str> {
     recognize(delimited(char('['), take_until("]"), char(']'))).parse(text)
 }
 
-/// `Aug 12 03:54:03 node1 kernel: `, `Jan  5 15:19:27 kernel: `
+/// `Aug 12 03:54:03 node1 kernel: `, `Jan  5 15:19:27 kernel: `; blanks are left where somebody took the host out.
 pub(super) fn syslog_time(text: &str) -> IResult<&str, Facts<'_>> {
-    let (rest, time) = terminated(clock::syslog, char(' ')).parse(text)?;
+    let (rest, time) = clock::syslog(text)?;
     let time = Some(time);
-    let named = pair(opt(terminated(host_name, char(' '))), alt((kernel_program, daemon)));
-    let alone = host_name.map(|host| (Some(host), Facts::default()));
-    let (rest, (host, facts)) = alt((named, terminated(alone, char(' ')))).parse(rest)?;
+    let named = preceded(space1, pair(opt(terminated(host_name, char(' '))), alt((kernel_program, daemon))));
+    let alone = delimited(char(' '), host_name, char(' ')).map(|host| (Some(host), Facts::default()));
+    let (rest, (host, facts)) = alt((named, alone)).parse(rest)?;
     Ok((rest, Facts { host: host.or(facts.host), time, ..facts }))
+}
+
+/// `166233 Aug 12 03:54:03 node1 kernel: `, as `cat -n` and viewers number the lines of a journal.
+pub(super) fn numbered(text: &str) -> IResult<&str, Facts<'_>> {
+    preceded((digit1, space1, peek(syslog_time)), success).parse(text)
 }
 
 /// `kernel: `

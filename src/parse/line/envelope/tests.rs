@@ -109,6 +109,7 @@ fn peels_what_others_put_before_a_line() {
     peels("2026-11-20 07:34:22,483\tSUCC scripts.py:1496 -- Stopped", "time=2026-11-20T07:34:22", "Stopped");
     peels("2026-03-01T10:00:00.123456789Z stderr F x", "time=2026-03-01T10:00:00", "x");
     peels("2026-03-01T10:00:00.1234567Z [rank0]: x", "rank=0 time=2026-03-01T10:00:00", "x");
+    peels("16623 Apr 18 00:37:34   kernel: [   14.298829] x", "role=kernel time=up 14.298829 s", "x");
     peels("Aug 12 03:54:03 host1 kernel: [  1.000001] x", "host=host1 role=kernel time=up 1.000001 s", "x");
     peels("Jan  5 15:19:27 kernel: x", "role=kernel time=01-05T15:19:27", "x");
     peels("10月 19 22:21:15 gpu ollama[60399]: x", "host=gpu role=ollama pid=60399 time=10-19T22:21:15", "x");
