@@ -121,7 +121,7 @@ fn default(DefaultValue { value, since }: &DefaultValue) -> String {
     }
 }
 
-fn turned(Turn { name, direction, to, limit, limit_by, phases, cost, with, unset }: &Turn) -> String {
+fn turned(Turn { name, direction, to, limit, limit_by, phases, cost, with, unset, open }: &Turn) -> String {
     let way = direction.map(|direction| format!(" {}", direction.as_str())).unwrap_or_default();
     let step = match to {
         To::On => "on".to_owned(),
@@ -133,13 +133,15 @@ fn turned(Turn { name, direction, to, limit, limit_by, phases, cost, with, unset
         To::Need => "to what is needed".to_owned(),
     };
     let step = step + &unset.as_ref().map(|value| format!(", to `{value}` where it is not set")).unwrap_or_default();
+    let step = step + &open.as_ref().map(|value| format!(", to `{value}` where it is null")).unwrap_or_default();
     let number = limit.map(|limit| limit.to_string());
     let limits: Vec<String> = number.into_iter().chain(limit_by.as_ref().map(|facts| format!("`{facts}`"))).collect();
     let limit = if limits.is_empty() { String::new() } else { format!(", not beyond {}", limits.join(" or ")) };
     let phases: Vec<&str> = phases.iter().map(|phase| phase.as_str()).collect();
     let phases = if phases.is_empty() { String::new() } else { format!(" in {}", phases.join(", ")) };
     let cost = cost.as_ref().map(|cost| format!("; costs: {}", cost.en)).unwrap_or_default();
-    let with: Vec<String> = with.iter().map(|with| format!("`{}`", with.knob)).collect();
+    let named = with.iter().map(|with| format!("{}`{}`", if with.remove { "no " } else { "" }, with.knob));
+    let with: Vec<String> = named.collect();
     let with = if with.is_empty() { String::new() } else { format!(", with {}", with.join(" and ")) };
     format!("{name}{way}: {step}{limit}{with}{phases}{cost}")
 }

@@ -265,6 +265,7 @@ fn add_functions(context: &mut Context<'_, '_>) {
         context.add_function("larger", |a: f64, b: f64| a.max(b)),
         context.add_function("smaller", |a: f64, b: f64| a.min(b)),
         context.add_function("floor", |a: f64| a.floor()),
+        context.add_function("sqrt", |a: f64| a.sqrt()),
         context.add_function("ceil", |a: f64| a.ceil()),
         // 3 for `0,1,2`.
         context.add_function("items", |This(list): This<CelValue>| items(&list)),

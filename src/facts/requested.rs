@@ -19,6 +19,7 @@ pub fn explain_request(facts: &mut Facts, incident: &Incident, models: &Models) 
     let figure =
         incident.figures.iter().find(|figure| figure.name == FigureName::Requested && figure.derived.is_none());
     let Some((figure, bytes)) = figure.and_then(|figure| Some((figure, figure.bytes?))) else { return };
+    count_tokens(facts, bytes, models);
     // PyTorch's caching allocator prints its own request, which is rounded twice; other programs print the exact bytes.
     let is_exact = incident.kind != Kind::GpuOom || !figure.text.contains('.');
     let Some((name, model)) = model(facts, models) else {
@@ -59,6 +60,25 @@ pub fn explain_request(facts: &mut Facts, incident: &Incident, models: &Models) 
     formulas.truncate(2);
     let formula = format!("{} = {}", figure.text, formulas.join(" or "));
     state(facts, found.family, found.quantity, formula, name);
+}
+
+/// `requested.least_tokens`: a tensor that has this size by the failing frames, of logits or within an MLP, is of at least so many tokens, since
+/// no number in it is wider than four bytes.
+fn count_tokens(facts: &mut Facts, bytes: Bytes, models: &Models) {
+    const WIDEST: u64 = 4;
+    let shape = model(facts, models).and_then(|(_, model)| model.shape);
+    let Some(shape) = shape.filter(|_| facts.get("frames").is_some()) else { return };
+    let is_of = |words: &[&str]| may_come_from(facts, words);
+    let each = if is_of(&["logit", "log_softmax", "logps", "logprobs", "cross_entropy", "lm_head"]) {
+        shape.vocabulary
+    } else if is_of(&["mlp", "feed_forward", "gate_proj", "up_proj", "down_proj"]) {
+        shape.intermediate
+    } else {
+        return;
+    };
+    let tokens = bytes.0 as f64 / (each * WIDEST).max(1) as f64;
+    let cites = facts.get("figures.requested").map(|known| known.cites.clone()).unwrap_or_default();
+    facts.cite("requested.least_tokens", Value::Number(tokens.floor()), cites);
 }
 
 /// States what the requested size is for, in which model.

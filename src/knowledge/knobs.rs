@@ -6,15 +6,16 @@ use serde::Deserialize;
 use super::causes::Condition;
 use super::language::Words;
 use super::version::Version;
-use crate::model::Phase;
 
 mod by_framework;
 mod check;
 #[cfg(test)]
 mod tests;
+mod turn;
 
 pub use by_framework::Knobs;
 pub(super) use check::{check, check_partners};
+pub use turn::{Direction, To, Turn};
 
 /// One file of `rules/knobs/`: the knobs of a framework.
 #[derive(Debug, Deserialize)]
@@ -63,6 +64,9 @@ pub struct Knob {
     /// What it is called where the job's program takes no options: `the batch size`.
     #[serde(default)]
     pub called: Option<Arc<str>>,
+    /// Whether only a command line has it: no class in code takes it as an argument.
+    #[serde(default)]
+    pub parsed_only: bool,
     /// The memory that it moves, in words.
     pub moves: Words,
     /// What it costs.
@@ -196,123 +200,6 @@ pub struct DefaultValue {
     /// The first version that has it.
     #[serde(default)]
     pub since: Option<Arc<str>>,
-}
-
-/// What a knob does to a lever.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Turn {
-    /// The lever.
-    pub name: Arc<str>,
-    /// The direction, if the lever goes both ways.
-    #[serde(default)]
-    pub direction: Option<Direction>,
-    /// How to turn it, as a first step.
-    pub to: To,
-    /// The value is never turned beyond this.
-    #[serde(default)]
-    pub limit: Option<f64>,
-    /// The limit as an expression, which counts where its facts are known: the longest prompt and answer together.
-    #[serde(default)]
-    pub limit_by: Option<Box<str>>,
-    /// The value to begin with where it is not set and has no known default, so that it cannot be stepped.
-    #[serde(default)]
-    pub unset: Option<String>,
-    /// The cost of this turn, if it is not the knob's own.
-    #[serde(default)]
-    pub cost: Option<Words>,
-    /// The phases in which it frees memory, to choose among several knobs; empty: all.
-    #[serde(default)]
-    pub phases: Vec<Phase>,
-    /// Knobs that must be set with it, or it is refused or has no effect.
-    #[serde(default)]
-    pub with: Vec<With>,
-}
-
-/// A knob of the same framework that another one needs.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct With {
-    /// Its id; of another framework's, that name and a dot before it.
-    pub knob: Arc<str>,
-    /// Its value; absent: raised by the factor by which the other one is lowered, if the user set it.
-    #[serde(default)]
-    pub to: Option<String>,
-    /// Whether it may be no larger than the other one's new value, and is lowered to it where it is set higher.
-    #[serde(default)]
-    pub at_most: bool,
-    /// Whether it had the other one's old value and follows it to the new one.
-    #[serde(default)]
-    pub as_before: bool,
-    /// Whether it may be no smaller than the other one's new value, and is raised to it where it is set lower.
-    #[serde(default)]
-    pub at_least: bool,
-    /// Whether it only matters where the user set it, as what contradicts the other one and must go.
-    #[serde(default)]
-    pub where_set: bool,
-    /// Whether it is a list of numbers that must have as many items as the other one's new value says.
-    #[serde(default)]
-    pub as_many: bool,
-    /// Other values that also satisfy the need.
-    #[serde(default)]
-    pub fits: Vec<String>,
-}
-
-impl With {
-    /// Its framework and its id, as the partner of a knob of `framework`.
-    pub fn full_name<'w>(&'w self, framework: &'w str) -> (&'w str, &'w str) {
-        self.knob.split_once('.').unwrap_or((framework, &self.knob))
-    }
-}
-
-/// The direction in which a lever is turned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Direction {
-    /// To more.
-    Raise,
-    /// To less.
-    Lower,
-}
-
-impl Direction {
-    /// The word for it in rules.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Direction::Raise => "raise",
-            Direction::Lower => "lower",
-        }
-    }
-}
-
-/// How to turn a knob.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum To {
-    /// Switch it on.
-    On,
-    /// Switch it off.
-    Off,
-    /// Multiply by this; whole numbers stay whole and at least 1.
-    Scale(f64),
-    /// Add this.
-    Add(f64),
-    /// To this value; a part in angle brackets is for the user to fill in.
-    Value(String),
-    /// To what the job needs according to the arithmetic or the log; else to at least what it reached.
-    Need,
-}
-
-impl To {
-    /// The direction in which it goes from any value, if it has one.
-    pub fn direction(&self) -> Option<Direction> {
-        let rises = match self {
-            To::Scale(factor) => *factor > 1.0,
-            To::Add(amount) => *amount > 0.0,
-            To::On | To::Off | To::Value(_) | To::Need => return None,
-        };
-        Some(if rises { Direction::Raise } else { Direction::Lower })
-    }
 }
 
 /// What must hold for a knob to be accepted and to have its effect.

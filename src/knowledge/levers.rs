@@ -22,6 +22,9 @@ pub struct AdviceWords {
     pub lower: Vec<Box<str>>,
     /// Of advice to turn it to more.
     pub raise: Vec<Box<str>>,
+    /// Phrases of lines that only name an option, whatever happened.
+    #[serde(default)]
+    pub idle: Vec<Box<str>>,
 }
 
 impl AdviceWords {

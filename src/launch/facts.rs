@@ -82,6 +82,16 @@ impl JobConfig<'_> {
             self.knobs().filter_map(|knob| Some((knob, self.setting(knob)?.entry))).collect();
         let names = set.iter().map(|(knob, _)| Value::Text(format!("{}.{}", knob.framework, knob.id))).collect();
         all.push((Arc::from("config.set"), Value::List(names), Vec::new()));
+        // What is set to nothing where that means no limit.
+        let is_open = |(knob, entry): &&(&Knob, &Entry)| {
+            entry.value == crate::config::Value::Null && knob.lever.iter().any(|turn| turn.open.is_some())
+        };
+        let open: Vec<&(&Knob, &Entry)> = set.iter().filter(is_open).collect();
+        if !open.is_empty() {
+            let names = open.iter().map(|(_, entry)| Value::Text(entry.key.clone())).collect();
+            let cites = open.iter().map(|(_, entry)| entry.at.clone()).collect();
+            all.push((Arc::from("config.unlimited"), Value::List(names), cites));
+        }
         let stack = self.framework.iter().flat_map(|framework| [&framework.name].into_iter().chain(&framework.uses));
         let stack = stack.map(|name| Value::Text(name.to_string())).collect();
         all.push((Arc::from("framework.stack"), Value::List(stack), Vec::new()));

@@ -298,7 +298,8 @@ impl<'k> JobConfig<'k> {
     /// Whether `knob` may be the job's: not if it is generic, which matches settings of any program, and the job is known to run a
     /// framework with options of its own. A script on top of that framework has further ones.
     pub fn may_have(&self, knob: &Knob) -> bool {
-        if self.is_unknown_to_the_script(knob) {
+        let is_parsed = || self.class_of(knob).is_none() || self.setting(knob).is_some();
+        if self.is_unknown_to_the_script(knob) || knob.parsed_only && !is_parsed() {
             return false;
         }
         if !knob.is_generic() {

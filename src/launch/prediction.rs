@@ -153,7 +153,7 @@ impl Prediction {
     }
 
     /// The needs of the incident's moment on a device and on a host, with their capacities; `None` for amounts with
-    /// wide bounds.
+    /// wide bounds. What the kernel reclaims needs no room.
     pub fn needs(&self, phase: Phase) -> PatchNeeds {
         self.needs_by(phase, |amount| is_narrow(amount).then(|| amount.middle()))
     }
@@ -167,7 +167,10 @@ impl Prediction {
         let Some(plan) = self.moment(phase) else { return PatchNeeds::default() };
         let cluster = &self.layout.cluster;
         let need = |amount, capacity| Some(Need { bytes: bytes(amount)?, capacity });
-        PatchNeeds { gpu: need(plan.device(), cluster.device_memory), host: need(plan.host(), cluster.host_memory) }
+        PatchNeeds {
+            gpu: need(plan.device(), cluster.device_memory),
+            host: need(plan.host_kept(), cluster.host_memory),
+        }
     }
 
     /// The most that any moment needs of a device; `None` if not all is counted.

@@ -98,7 +98,8 @@ impl Job<'_> {
             parts.push(Component::on_host("gathered optimizer states", whole.at(states), formula));
         }
         if checkpoint.copies_shards {
-            let width = states.plus(self.layout.precision.weights);
+            let weights = self.layout.precision.weights;
+            let width = if checkpoint.in_turn { self.states_width() } else { states.plus(weights) };
             let part = self.stepped();
             parts.push(self.of_ranks("copied shards", part.at(width), format!("{part} × {width} bytes")));
         }

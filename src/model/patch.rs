@@ -158,6 +158,8 @@ pub enum Given {
     Env,
     /// As a line for the scheduler: `#SBATCH --mem=64G`.
     Directive,
+    /// Not any more: the key goes.
+    Removed,
 }
 
 /// Several patches that free enough memory together, but not alone.

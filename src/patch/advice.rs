@@ -22,7 +22,8 @@ impl<'w> Advice<'w> {
     /// What `lines` advise in `words`.
     pub fn of<'l>(lines: impl Iterator<Item = &'l str>, words: &'w AdviceWords) -> Advice<'w> {
         let said = lines.map(|line| plain_name(&line.to_lowercase()));
-        let is_advice = |line: &String| words.all().any(|word| line.contains(word));
+        let is_idle = |line: &String| words.idle.iter().any(|phrase| line.contains(&**phrase));
+        let is_advice = |line: &String| words.all().any(|word| line.contains(word)) && !is_idle(line);
         Advice { lines: said.filter(is_advice).collect(), words }
     }
 
@@ -94,6 +95,10 @@ mod tests {
         assert_eq!(way(vllm, "--max-model-len"), Some(Direction::Lower));
         let sglang = "1. set --mem-fraction-static to a smaller value (e.g., 0.8 or 0.7)";
         assert_eq!(way(sglang, "--mem-fraction-static"), Some(Direction::Lower));
+        let told = [
+            "[INFO:swift] Setting max_pixels: 602112. You can adjust this hyperparameter through the environment variable: `MAX_PIXELS`.",
+        ];
+        assert!(Advice::of(told.into_iter(), &knowledge.advice).lines.is_empty());
         assert_eq!(way("max_model_len=131072, max_num_seqs=256", "--max-model-len"), None);
         assert_eq!(way("max_model_len (8192) is smaller than the model's", "--max-model-len"), None);
         assert_eq!(way("reduce_bucket_size=5e8, allgather_bucket_size=5e8", "allgather_bucket_size"), None);

@@ -8,6 +8,13 @@ use crate::knowledge::{Knob, Launchers, Target, plain_name};
 use crate::launch::{JobConfig, Setting};
 use crate::model::{Edit, Given, Scalar};
 
+/// The value of a setting that goes.
+pub(super) const REMOVED: &str = "(removed)";
+
+fn is_removal(to: &Scalar) -> bool {
+    matches!(to, Scalar::Text(words) if words == REMOVED)
+}
+
 /// The edit that sets `knob` to `to`, where it is set already, else in a configuration of its framework. `None` if
 /// there is no such file, or if only the user knows the value.
 pub(super) fn edit(
@@ -26,11 +33,23 @@ pub(super) fn edit(
         let (key, to) = (entry.key.clone(), to.clone());
         // What a name in code is given is a setting of the code.
         let is_code = document.format() == Format::Python && entry.kind == EntryKind::Variable;
-        let given = if is_code { Given::Setting } else { given(entry.kind)? };
+        let given = match is_code {
+            _ if is_removal(&to) => Given::Removed,
+            true => Given::Setting,
+            false => given(entry.kind)?,
+        };
         let edit = Edit { file, key, to, given, command: entry.command };
         return can_be_made(document, std::slice::from_ref(&edit)).then_some(edit);
     }
-    let documents = launch.documents().iter().filter(|document| launch.takes(document, knob));
+    // What is an argument of the code's class is no option of the command that starts the code.
+    let is_of_code = launch.class_of(knob).is_some();
+    let is_meant = |document: &&Document| !is_of_code || document.format() == Format::Python;
+    let documents = launch
+        .documents()
+        .iter()
+        .filter(|document| launch.takes(document, knob))
+        .filter(is_meant)
+        .filter(|_| !is_removal(to));
     let mut edits = documents.filter_map(|document| {
         let given = match (document.format(), knob.target) {
             (Format::Shell | Format::Ini, Target::Env) => Given::Env,
@@ -46,7 +65,12 @@ pub(super) fn edit(
         };
         let is_listed = matches!(document.format(), Format::Yaml | Format::Ini) && given == Given::Flag;
         let failed = launch.failed_command(document).filter(|_| given == Given::Flag);
+        let of_script = || {
+            let is_flag = document.format() == Format::Shell && given == Given::Flag;
+            script_behind(document).filter(|_| is_flag && !LAUNCHERS.contains(&&*knob.framework))
+        };
         let command = failed.or_else(|| (0..document.commands().len()).filter(|_| is_listed).find(is_meant));
+        let command = command.or_else(of_script);
         (!is_listed || command.is_some()).then(|| (document, Edit { file, key, to: to.clone(), given, command }))
     });
     let is_possible = |(document, edit): &(&Document, Edit)| can_be_made(document, std::slice::from_ref(edit));
@@ -55,6 +79,18 @@ pub(super) fn edit(
     let of_part = || of_part(launch, knob, to, roles).find(is_possible);
     let of_chart = || of_chart(launch, knob, to).find(is_possible);
     in_its_configuration.or_else(of_launcher).or_else(of_part).or_else(of_chart).map(|(_, edit)| edit)
+}
+
+/// Frameworks that have options of the launcher itself.
+const LAUNCHERS: [&str; 5] = ["accelerate", "torch", "deepspeed", "system", "ray"];
+
+/// The script that the main command of `document` starts, if that command is a launcher: what stands behind the script is the script's.
+fn script_behind(document: &Document) -> Option<usize> {
+    let (main, commands) = (document.main_command()?, document.commands());
+    let launcher = commands.get(main)?;
+    let runs_script = |command: &Command| command.target.as_deref().is_some_and(|target| target.ends_with(".py"));
+    let behind = (main + 1..commands.len()).take_while(|at| commands[*at].at == launcher.at);
+    behind.filter(|at| runs_script(&commands[*at])).find(|_| !runs_script(launcher))
 }
 
 /// The edits that give `knob`, an option, to the section of a chart's values in which the program's other options stand:
@@ -216,6 +252,10 @@ pub fn apply(format: Format, path: &str, text: &str, edits: &[Edit]) -> Option<S
     let mut text = text.to_owned();
     for Edit { key, to, given, command, .. } in edits {
         let document = Document::read_as(format, path, &text).ok()?;
+        if *given == Given::Removed {
+            text = document.without(key).ok()?;
+            continue;
+        }
         let value = value(to);
         text = document.set_as(kind(*given), *command, key, &value).ok()?;
     }
@@ -238,7 +278,7 @@ fn value(to: &Scalar) -> Value {
 
 fn kind(given: Given) -> EntryKind {
     match given {
-        Given::Setting => EntryKind::Setting,
+        Given::Setting | Given::Removed => EntryKind::Setting,
         Given::Flag => EntryKind::Flag,
         Given::Override => EntryKind::Override,
         Given::Env => EntryKind::Env,

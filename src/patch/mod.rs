@@ -113,10 +113,14 @@ struct Proposed<'k> {
     is_advised: bool,
     /// Whether more must be done first than editing the job's files.
     is_by_hand: bool,
+    /// Whether it frees less than was missing.
+    is_short: bool,
     /// Whether the rule knows better than what the failing program advises.
     is_first: bool,
     /// Whether it names no setting of the job or its framework and edits none of its files.
     is_general: bool,
+    /// Whether it is a change of code that would spare the host, of which the given files show no place.
+    is_unplaced: bool,
 }
 
 /// The partners of a change, and every knob that is turned with it.
@@ -132,15 +136,18 @@ impl<'a> Workbench<'a> {
             let turned = self.proposed(row, &against, &proposed);
             proposed.extend(turned);
         }
+        let edits_any = proposed.iter().any(|other| other.patch.diff.is_some() && !other.is_short);
         let edits_something = self.kind == Kind::GpuOom && proposed.iter().any(|other| other.patch.diff.is_some());
         proposed.sort_by_key(|proposed| {
-            let is_late = proposed.is_general && edits_something;
-            let Proposed { patch, is_by_hand, is_first, is_advised, .. } = proposed;
-            (self.may_overfill(&patch.effect), *is_by_hand, !is_first, !is_advised, is_late)
+            let is_late = proposed.is_general && edits_something || proposed.is_unplaced && edits_any;
+            let Proposed { patch, is_by_hand, is_short, is_first, is_advised, .. } = proposed;
+            (self.may_overfill(&patch.effect), *is_by_hand, *is_short, !is_first, !is_advised, is_late)
         });
         self.keep(&mut proposed, MOST);
         self.lead_with_cheapest(&mut proposed);
-        let set = self.set(&proposed).map(|(places, set)| {
+        let is_settled = self.lead_with_known(&mut proposed);
+        let set = if is_settled { None } else { self.set(&proposed) };
+        let set = set.map(|(places, set)| {
             // The patches of the set go first.
             let mut place = 0..;
             proposed.sort_by_cached_key(|_| place.next().is_none_or(|place: usize| !places.contains(&place)));
@@ -263,9 +270,12 @@ impl<'a> Workbench<'a> {
         let spelling = self.spelling(knob)?;
         let default = knob.default_at(self.launch.version_of(knob)).filter(|_| self.launch.has_default(knob));
         // A log prints what is not set, too: `max_model_len=None`.
-        let set = setting.filter(|setting| setting.entry.value != Value::Null);
+        let set = setting.filter(|setting| setting.entry.value != Value::Null || turn.open.is_some());
         let from = set.map(|setting| setting.entry.value.to_string()).or(default.map(str::to_owned));
-        let goal = goal::goal(self, row, knob, turn, from.as_deref())?;
+        // What is explicitly nothing has no limit: there is no step from it.
+        let is_open = set.is_some_and(|setting| setting.entry.value == Value::Null);
+        let opened = turn.open.clone().filter(|_| is_open).map(|open| Turn { to: To::Value(open), ..turn.clone() });
+        let goal = goal::goal(self, row, knob, opened.as_ref().unwrap_or(turn), from.as_deref())?;
         // What is to be made smaller must be there.
         if matches!(goal, Goal::Step(_)) && setting.is_none() && self.launch.lacks_call(knob) {
             return None;
@@ -278,13 +288,15 @@ impl<'a> Workbench<'a> {
         let (goal, fits) = self.far_enough(knob, turn, goal);
         let (partners, turned) = self.partners(knob, turn, &goal)?;
         let then = LazyCell::new(|| self.with(&turned));
-        let price = LazyCell::new(|| self.price(&then));
+        // What a limit frees where there was none is not known.
+        let price = LazyCell::new(|| if opened.is_some() { Default::default() } else { self.price(&then) });
         let effect = || *price;
         let from = from.as_deref();
         let change =
             gate::Change { row, knob, turn, goal: &goal, from, partners: &partners, effect: &effect, then: &then };
         let Passed { mut open, mut notes } = gate::pass(self, &change, against).ok()?;
-        let (effect, needs) = *price;
+        let (effect, mut needs) = *price;
+        let is_short = self.is_short(turn, &effect, &mut needs);
         notes.extend(self.opposite_way(&change, against));
         if let Some(moved) = effect.gpu_bytes.filter(|_| self.may_overfill(&effect)) {
             open.insert(0, self.say(format!("{moved} more on every GPU."), format!("每张 GPU 需再多 {moved}。")));
@@ -326,7 +338,7 @@ impl<'a> Workbench<'a> {
             diff,
             edits,
             effect,
-            suffices: self.suffices(&needs).or(fits.then_some(true)),
+            suffices: if is_short { Some(false) } else { self.suffices(&needs).or(fits.then_some(true)) },
             needs,
             constraint: self.in_one(open.iter().chain(&notes)),
             note: self.in_one(notes.iter()),
@@ -334,7 +346,9 @@ impl<'a> Workbench<'a> {
         };
         drop(then);
         let is_general = knob.is_generic() && patch.diff.is_none() && patch.from.is_none();
-        Some(Proposed { patch, turned, is_advised, is_by_hand, is_first: row.first, is_general })
+        let is_code = knob.target == Target::Python && self.kind.is_host();
+        let is_unplaced = is_code && patch.diff.is_none() && patch.from.is_none() && !row.first;
+        Some(Proposed { patch, is_unplaced, turned, is_advised, is_by_hand, is_short, is_first: row.first, is_general })
     }
 
     /// The lever of `row` as reports call it.

@@ -1,7 +1,7 @@
 //! What must be set along with a knob, and to what.
 
 use super::goal::{self, Goal};
-use super::{Turned, Workbench, turn};
+use super::{Turned, Workbench, edit, turn};
 use crate::knowledge::{Knob, Turn};
 use crate::model::Partner;
 use crate::parse::granted;
@@ -19,6 +19,8 @@ impl<'a> Workbench<'a> {
             let partner = self.knowledge.knobs.of(framework).find(|other| *other.id == *id)?;
             let setting = self.launch.setting(partner).map(|setting| setting.entry.value.to_string());
             let to = match (&with.to, setting.as_deref()) {
+                (_, Some(set)) if with.remove && set != "null" => Some(edit::REMOVED.to_owned()),
+                (_, _) if with.remove => None,
                 (Some(to), Some(set)) if turn::is_at(partner, set, to) || with.fits.iter().any(|fit| fit == set) => {
                     None
                 }

@@ -1,8 +1,9 @@
 //! Finds several changes that together suffice according to the memory plan, when none does alone.
 
 use super::{Proposed, Workbench};
+use crate::knowledge::{To, Turn};
 use crate::launch::Prediction;
-use crate::model::{Bytes, Kind, Need, PatchEffect, PatchNeeds, PatchSet};
+use crate::model::{Bytes, Kind, Need, Patch, PatchEffect, PatchNeeds, PatchSet};
 
 /// The most changes in one set; more would be no advice.
 const MOST: usize = 3;
@@ -10,6 +11,9 @@ const MOST: usize = 3;
 const SPARE: f64 = 0.05;
 /// The share that a cheaper change must leave free to be tried before a dearer one.
 const ROOMY: f64 = 0.2;
+
+/// More than this on a host of unknown size may well not be there.
+const DOUBTFUL_ON_HOST: Bytes = Bytes(256 << 30);
 
 impl Workbench<'_> {
     /// The need for the memory that ran out.
@@ -29,9 +33,27 @@ impl Workbench<'_> {
         [prediction.needs(self.phase), least].iter().any(|needs| self.scarce(needs).and_then(fits) == Some(false))
     }
 
-    /// Whether the need after a change fits; `None` if the prediction cannot tell.
+    /// Whether the need after a change fits; `None` if the prediction cannot tell, or if it fits with next to nothing to spare.
     pub(super) fn suffices(&self, needs: &PatchNeeds) -> Option<bool> {
-        if self.explains() { self.scarce(needs).and_then(fits) } else { None }
+        let need = self.scarce(needs).filter(|_| self.explains())?;
+        fits(need).filter(|fits| *fits || fits_within(need, 1.0) == Some(false))
+    }
+
+    /// Whether a change that moves `effect` frees less than was missing by the log's own figures: then it is not enough, whatever the sum of
+    /// the parts says, and `needs` is no less than these figures leave. What a step of a number frees is known only where the parts explain
+    /// all that was held.
+    pub(super) fn is_short(&self, turn: &Turn, effect: &PatchEffect, needs: &mut PatchNeeds) -> bool {
+        let is_counted = !matches!(turn.to, To::Scale(_) | To::Add(_)) || self.explains();
+        let moved = effect.gpu_bytes.filter(|moved| *moved < Bytes(0) && self.kind == Kind::GpuOom && is_counted);
+        let number = |name| self.facts.number(name).map(|bytes| bytes as i64);
+        let figures = (moved, number("figures.requested"), number("figures.gpu_free"));
+        let (Some(moved), Some(requested), Some(free)) = figures else { return false };
+        let left = requested - free + moved.0;
+        if let Some(need) = needs.gpu.as_mut().filter(|_| left > 0) {
+            let lacking = need.capacity.map(|capacity| Bytes(capacity.0.saturating_add(left)));
+            need.bytes = need.bytes.max(lacking.unwrap_or(need.bytes));
+        }
+        left > 0
     }
 
     /// Whether the largest need of `prediction` at any moment fits; `None` if it cannot tell.
@@ -96,6 +118,26 @@ impl Workbench<'_> {
         if let Some(place) = enough.filter(|_| is_first_free && self.kind.is_host()) {
             proposed[..=place].rotate_right(1);
         }
+    }
+
+    /// If the first change fills the host by an amount of which nobody knows whether it is there, moves a cheaper one before it that leaves the
+    /// host alone and with which the device fits; and whether it did.
+    pub(super) fn lead_with_known(&self, proposed: &mut [Proposed<'_>]) -> bool {
+        let fills_unknown = |patch: &Patch| {
+            let is_more = patch.effect.host_bytes.is_some_and(|moved| moved > DOUBTFUL_ON_HOST);
+            is_more && patch.needs.host.is_none_or(|need| need.capacity.is_none())
+        };
+        let is_free = |first: &&Proposed<'_>| !first.is_advised && !first.is_first && fills_unknown(&first.patch);
+        let Some(most) = proposed.first().filter(is_free).and_then(|first| self.price_of(first)) else {
+            return false;
+        };
+        let is_sound = |other: &Proposed<'_>| {
+            let fits = self.scarce(&other.patch.needs).and_then(|need| fits_within(need, 1.0)) == Some(true);
+            let is_cheaper = self.price_of(other).is_some_and(|price| price < most);
+            fits && is_cheaper && other.patch.suffices != Some(false) && !fills_unknown(&other.patch)
+        };
+        let known = proposed.iter().position(is_sound).filter(|_| self.kind == Kind::GpuOom);
+        known.inspect(|place| proposed[..=*place].rotate_right(1)).is_some()
     }
 
     /// Prices each change of a set by what it adds to those before it, since together they are what is proposed: offload beside

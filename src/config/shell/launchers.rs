@@ -67,6 +67,11 @@ pub(super) fn is_program(field: &str) -> bool {
         || launchers().named().any(|(known, _)| known.split(' ').next() == Some(word))
 }
 
+/// Whether a launcher has this name, which has another command behind it.
+fn is_launcher(field: &str) -> bool {
+    launchers().named().any(|(known, _)| known.split(' ').next() == Some(name(field)))
+}
+
 /// Whether the program and its subcommand run a container's image: `docker run`.
 pub(super) fn runs_image(program: &str, target: Option<&str>) -> bool {
     let is_it = |known: &str| known.split_once(' ').is_some_and(|(name, sub)| name == program && Some(sub) == target);
@@ -180,7 +185,10 @@ impl StageReader<'_> {
                 // The value of such an option may have the name of a program.
                 Starts::Command if is_value && is_among(&launcher.names_something, self.field(at - 1)) => {}
                 Starts::Command if is_program(field) => return at,
-                Starts::Container if !is_value && !is_option(field) => return at,
+                // Behind the image may stand the command that runs in it, which is divided like any other.
+                Starts::Container if !is_value && !is_option(field) => {
+                    return at + usize::from(is_launcher(self.field(at + 1)));
+                }
                 // A module, or a script without `.py`. This is not done for `Starts::Command`, since `timeout 10h` and
                 // `env A=1` have operands of their own first.
                 Starts::Python if !is_value && !is_option(field) => return at,

@@ -6,6 +6,7 @@
 
 mod edit;
 mod programs;
+mod removal;
 mod scalar;
 
 use std::collections::HashMap;

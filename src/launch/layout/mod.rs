@@ -186,7 +186,8 @@ impl JobConfig<'_> {
             load_copies: !self.does(Behaviour::StatesLoadedInPlace, config.0),
             export,
             full_state: config.0.text("config.state_dict") == Some("full"),
-            copies_shards: trains.fsdp,
+            copies_shards: trains.fsdp && config.0.text("config.state_dict") != Some("full"),
+            in_turn: config.0.text("config.state_dict").is_some(),
         }
     }
 

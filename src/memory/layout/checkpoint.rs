@@ -20,6 +20,8 @@ pub struct Checkpoint {
     pub full_state: bool,
     /// Whether each rank copies its shards to the host to save them (verl, EasyR1).
     pub copies_shards: bool,
+    /// Whether weights and optimizer states are copied and written one after the other (accelerate).
+    pub in_turn: bool,
 }
 
 impl Default for Checkpoint {
@@ -31,6 +33,7 @@ impl Default for Checkpoint {
             export: Export::Nothing,
             full_state: false,
             copies_shards: false,
+            in_turn: false,
         }
     }
 }
