@@ -21,6 +21,7 @@ mod engine_and_host;
 mod estimate;
 mod failing_disk;
 mod first_changes;
+mod fitting_changes;
 mod fix;
 mod fix_pairs;
 mod fleet;
