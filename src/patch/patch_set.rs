@@ -45,7 +45,7 @@ impl Workbench<'_> {
     pub(super) fn is_short(&self, turn: &Turn, effect: &PatchEffect, needs: &mut PatchNeeds) -> bool {
         let is_counted = !matches!(turn.to, To::Scale(_) | To::Add(_)) || self.explains();
         let moved = effect.gpu_bytes.filter(|moved| *moved < Bytes(0) && self.kind == Kind::GpuOom && is_counted);
-        let number = |name| self.facts.number(name).map(|bytes| bytes as i64);
+        let number = |name| self.facts.number(name).map(|bytes| bytes as i128);
         let figures = (moved, number("figures.requested"), number("figures.gpu_free"));
         let (Some(moved), Some(requested), Some(free)) = figures else { return false };
         let left = requested - free + moved.0;
