@@ -130,6 +130,10 @@ fn turned(Turn { name, direction, to, limit, limit_by, phases, cost, with, unset
         To::Add(amount) if *amount < 0.0 => format!("− {}", -amount),
         To::Add(amount) => format!("+ {amount}"),
         To::Value(value) => format!("to `{value}`"),
+        To::Sibling(names) => {
+            let pairs: Vec<String> = names.iter().map(|(from, to)| format!("`{from}` to `{to}`")).collect();
+            pairs.join(", ")
+        }
         To::Need => "to what is needed".to_owned(),
     };
     let step = step + &unset.as_ref().map(|value| format!(", to `{value}` where it is not set")).unwrap_or_default();

@@ -11,11 +11,13 @@ mod by_framework;
 mod check;
 #[cfg(test)]
 mod tests;
+mod to;
 mod turn;
 
 pub use by_framework::Knobs;
 pub(super) use check::{check, check_partners};
-pub use turn::{Direction, To, Turn};
+pub use to::To;
+pub use turn::{Direction, Turn};
 
 /// One file of `rules/knobs/`: the knobs of a framework.
 #[derive(Debug, Deserialize)]

@@ -19,7 +19,8 @@ impl JobConfig<'_> {
         })
     }
 
-    fn is_given(&self, named: &str) -> bool {
+    /// Whether the job's files hold one that is called like `named`, or a script writes it.
+    pub fn is_given(&self, named: &str) -> bool {
         let name = Path::new(named).file_name();
         let is_it = |path: &str| Path::new(path).file_name() == name;
         // The script may also write the file itself.

@@ -110,14 +110,24 @@ pub(super) fn is_elsewhere(turn: &Turn, phase: Phase) -> bool {
 /// Whether `row` advises against this change, by naming the knob or its lever.
 pub(super) fn advises_against(row: &NotAdvisedRow, change: &Change<'_>) -> bool {
     let name = row.knob.rsplit_once('/').map_or(&*row.knob, |(_, knob)| knob);
-    let is_meant = *change.knob.id == *name || *change.row.lever == *name;
+    // `torch_empty_cache_steps` does by steps what `empty_cache` does.
+    let is_meant = has_words(&change.knob.id, name) || *change.row.lever == *name;
     let way: Option<Direction> = change.turn.direction.or(change.row.direction);
     is_meant && row.direction.zip(way).is_none_or(|(advised, way)| advised == way)
+}
+
+/// Whether the words of `part` stand in `name` one behind the other: `empty_cache` in `torch_empty_cache_steps`.
+fn has_words(name: &str, part: &str) -> bool {
+    format!("_{name}_").contains(&format!("_{part}_"))
 }
 
 fn is_already_so(bench: &Workbench<'_>, change: &Change<'_>) -> bool {
     let Change { knob, turn, goal, from, .. } = change;
     let Some(to) = goal.words() else { return false };
+    // The file beside it is another one, whatever both say of the knob's fact.
+    if matches!(turn.to, To::Sibling(_)) && from.is_some() {
+        return false;
+    }
     // A knob that is not known to be set has its default, off or on. What the framework's own code configures may be on all the same; few
     // switch off what is on by default.
     let is_left_off = is_off(turn, to) && bench.launch.set_in(&knob.framework).is_none();

@@ -73,6 +73,10 @@ pub(super) fn goal(
     turn: &Turn,
     from: Option<&str>,
 ) -> Option<Goal> {
+    // A file that is given is edited itself.
+    if knob.r#type == Type::File && from.is_some_and(|from| bench.launch.is_given(from)) {
+        return None;
+    }
     let limit_by = turn.limit_by.as_deref().and_then(|limit| bench.evaluator.compute(limit));
     let limited = limit_by.map(|limit| Turn { limit: Some(limit), ..turn.clone() });
     let turn = limited.as_ref().unwrap_or(turn);
@@ -162,7 +166,13 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
         None => {
             let further = reached.map(|reached| Bytes((reached.0 as f64 * FURTHER) as i128));
             // What the job's own settings let it take has its margin.
-            further.into_iter().chain(demand).max().and_then(|bytes| written(bytes, 1.0)).map(Goal::AtLeast)
+            further
+                .into_iter()
+                .chain(demand)
+                .chain(at_the_end(bench.facts, reached))
+                .max()
+                .and_then(|bytes| written(bytes, 1.0))
+                .map(Goal::AtLeast)
         }
     };
     let goal = goal.unwrap_or(Goal::More);
@@ -174,6 +184,12 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
     // A setting that is already this high was not the limit that was reached.
     let is_enough = bare.is_none() && own.zip(goal.words().and_then(granted)).is_some_and(|(own, to)| own >= to);
     (!is_enough).then_some(goal)
+}
+
+/// What an evaluation that keeps its results will hold once it is through, by how far its bar was when it held `reached`.
+fn at_the_end(facts: &Facts, reached: Option<Bytes>) -> Option<Bytes> {
+    let share = facts.number("progress.share").filter(|_| facts.text("phase") == Some("evaluation"))?;
+    Some(Bytes((reached?.0 as f64 / share * MARGIN) as i64))
 }
 
 /// The memory of the whole machine, as the kernel states it, or as a share of it is stated beside its amount.

@@ -1,5 +1,7 @@
 //! Computes how far a knob is turned.
 
+use std::collections::BTreeMap;
+
 use super::goal::Goal;
 use crate::knowledge::{Direction, Knob, To, Turn, Type};
 use crate::model::{Bytes, Change};
@@ -17,6 +19,10 @@ pub(super) fn to(knob: &Knob, turn: &Turn, from: Option<&str>) -> Option<Goal> {
             Some(from) => Goal::Value(stepped(knob, turn, from, |number| number * 2.0)?),
             None => Goal::Value(value.clone()),
         },
+        To::Sibling(names) => match from {
+            Some(from) => Goal::Value(sibling(names, from)?),
+            None => Goal::Value(turn.unset.clone()?),
+        },
         To::Need => Goal::More,
         To::Scale(by) => match from {
             Some(from) => Goal::Value(stepped(knob, turn, from, |number| number * by)?),
@@ -27,6 +33,13 @@ pub(super) fn to(knob: &Knob, turn: &Turn, from: Option<&str>) -> Option<Goal> {
             None => turn.unset.clone().map_or(Goal::Step(Change::Add(*by)), Goal::Value),
         },
     })
+}
+
+/// The file beside `from`, in the same folder, that `names` gives in its place.
+fn sibling(names: &BTreeMap<String, String>, from: &str) -> Option<String> {
+    let (folder, name) = from.rsplit_once('/').map_or((None, from), |(folder, name)| (Some(folder), name));
+    let to = names.get(name)?;
+    Some(folder.map_or_else(|| to.clone(), |folder| format!("{folder}/{to}")))
 }
 
 /// Whether the values `from` and `to` mean the same to `knob`.

@@ -221,6 +221,10 @@ fn step(to: &To) -> String {
         To::Scale(factor) => format!("× {factor}"),
         To::Add(amount) => format!("{amount:+}"),
         To::Value(value) => format!("= {value}"),
+        To::Sibling(names) => {
+            let pairs: Vec<String> = names.iter().map(|(from, to)| format!("{from} = {to}")).collect();
+            pairs.join(", ")
+        }
         To::Need => "= what is needed".to_owned(),
     }
 }

@@ -122,6 +122,7 @@ fn turns(Turn { direction, to, limit, limit_by, .. }: &Turn, lever: &Lever, r#ty
         To::Scale(factor) => is_amount && *factor > 0.0 && *factor != 1.0 && factor.is_finite(),
         To::Add(amount) => is_amount && *amount != 0.0 && amount.is_finite(),
         To::Value(value) => is_of(value, r#type),
+        To::Sibling(names) => matches!(r#type, Type::File | Type::Choice) && !names.is_empty(),
         To::Need => r#type == Type::Size,
     };
     if !fits {

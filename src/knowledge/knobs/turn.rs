@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::To;
 use crate::knowledge::language::Words;
 use crate::model::Phase;
 
@@ -97,35 +98,5 @@ impl Direction {
             Direction::Raise => "raise",
             Direction::Lower => "lower",
         }
-    }
-}
-
-/// How to turn a knob.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum To {
-    /// Switch it on.
-    On,
-    /// Switch it off.
-    Off,
-    /// Multiply by this; whole numbers stay whole and at least 1.
-    Scale(f64),
-    /// Add this.
-    Add(f64),
-    /// To this value; a part in angle brackets is for the user to fill in.
-    Value(String),
-    /// To what the job needs according to the arithmetic or the log; else to at least what it reached.
-    Need,
-}
-
-impl To {
-    /// The direction in which it goes from any value, if it has one.
-    pub fn direction(&self) -> Option<Direction> {
-        let rises = match self {
-            To::Scale(factor) => *factor > 1.0,
-            To::Add(amount) => *amount > 0.0,
-            To::On | To::Off | To::Value(_) | To::Need => return None,
-        };
-        Some(if rises { Direction::Raise } else { Direction::Lower })
     }
 }
