@@ -50,6 +50,9 @@ fn added(text: &str, code: &Code, key: &str, value: &Value) -> Option<Vec<Edit>>
     if let Some(method) = called(key) {
         return moves::call(text, code, method).filter(|_| *value == Value::Bool(true));
     }
+    if let Some(edit) = assigned(text, code, key, value) {
+        return Some(vec![edit]);
+    }
     let (function, argument, takes_options) = match key.split_once(':') {
         Some((class, option)) => (class, option, true),
         None => key.rsplit_once('.').map(|(function, argument)| (function, argument, false))?,
@@ -89,6 +92,15 @@ fn added(text: &str, code: &Code, key: &str, value: &Value) -> Option<Vec<Edit>>
         edits.extend(moves::without_moves(text, code, call.span.end));
     }
     Some(edits)
+}
+
+/// Another statement behind those that set members of the same section: `cfg.model.recompute_method = "uniform"`.
+fn assigned(text: &str, code: &Code, key: &str, value: &Value) -> Option<Edit> {
+    let (section, name) = key.rsplit_once('.')?;
+    let section = code.assigned.iter().find(|known| known.path == section)?;
+    let indent = indentation(text, section.last.start);
+    let line = format!("{}{indent}{}.{name} = {}", newline(text), section.object, literal(value, ""));
+    Some(Edit::insert(line_end(text, section.last.end), line))
 }
 
 /// The edits that write another argument behind the last one, on a line of its own if that has one.

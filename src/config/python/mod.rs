@@ -53,6 +53,8 @@ pub(super) struct Code {
     reductions: Vec<Reduction>,
     /// Sections of a configuration that are written as `dict(…)`, by their paths.
     sections: Vec<Call>,
+    /// Sections of settings whose members are set one by one.
+    assigned: Vec<attributes::Section>,
     /// What makes values, and what moves them to a device.
     made: Vec<Made>,
     moves: Vec<Move>,
@@ -90,8 +92,10 @@ impl Code {
 
     /// How many leading steps of `key` are sections of a configuration.
     pub fn reaches(&self, key: &str) -> usize {
-        let within = |section: &&Call| key.strip_prefix(&section.name).is_some_and(|rest| rest.starts_with('.'));
-        self.sections.iter().filter(within).map(|section| section.name.split('.').count()).max().unwrap_or_default()
+        let within = |section: &&str| key.strip_prefix(*section).is_some_and(|rest| rest.starts_with('.'));
+        let assigned = self.assigned.iter().map(|section| section.path.as_str());
+        let all = self.sections.iter().map(|section| section.name.as_str()).chain(assigned);
+        all.filter(within).map(|section| section.split('.').count()).max().unwrap_or_default()
     }
 
     /// The options that the program declares itself, without dashes: `batch_size`.
@@ -401,6 +405,7 @@ impl<'t> CodeReader<'t> {
                     }
                 }
             }
+            "attribute" if self.attribute_of_settings(left, right) => {}
             "attribute" => self.attribute_of_made(left, right),
             // `os.environ["NAME"] = "value"`
             "subscript" => {

@@ -145,6 +145,20 @@ fn attributes_of_a_class_of_settings_are_settings() -> Outcome {
 }
 
 #[test]
+fn members_of_settings_are_paths_as_in_a_file() -> Outcome {
+    let text =
+        "cfg = recipe()\ncfg.model.seq_length = 4096\nif fast:\n    cfg.model.num_layers = 2\nself.config.a.b = 1\n";
+    let document = code(text)?;
+    assert_eq!(document.get("model.seq_length").and_then(|entry| entry.value.as_number()), Some(4096.0));
+    assert!(document.get("model.num_layers").is_none() && document.get("a.b").is_none());
+    let edited = document.set_as(EntryKind::Setting, None, "model.seq_length", &2048.0.into())?;
+    assert_eq!(edited, text.replace("4096", "2048"));
+    let edited = document.set_as(EntryKind::Setting, None, "model.cp", &2.0.into())?;
+    assert_eq!(edited, text.replace("4096\n", "4096\ncfg.model.cp = 2\n"));
+    Ok(())
+}
+
+#[test]
 fn what_is_only_done_on_a_condition_is_not_set() -> Outcome {
     let call = "model.gradient_checkpointing_enable()\n";
     assert_eq!(code(call)?.entries().len(), 1);
