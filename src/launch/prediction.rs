@@ -84,7 +84,7 @@ impl JobConfig<'_> {
 }
 
 impl Prediction {
-    /// Adds facts of the plan for the rules: `plan.states` and `plan.weights` in bytes and as shares of the device,
+    /// Adds facts of the plan for the rules: `plan.states`, `plan.weights` and `plan.beside_engine` in bytes and as shares of the device,
     /// whether the largest moment fits (`plan.fits`), and `observed.over_plan`, PyTorch's memory as a share of that
     /// moment.
     pub fn add_facts(&self, facts: &mut Facts) {
@@ -99,6 +99,7 @@ impl Prediction {
             ("plan.states", "plan.states_share", Some(states).filter(|_| alone && !offloads)),
             ("plan.weights", "plan.weights_share", weights),
             ("plan.most", "plan.most_share", most),
+            ("plan.beside_engine", "plan.beside_engine_share", self.plan.beside_engine(&self.layout)),
         ];
         for (name, share_name, amount) in amounts {
             let Some(amount) = amount else { continue };

@@ -1,10 +1,32 @@
 //! Memory of other models and of the inference engine on the devices and hosts of a training job.
 
 use super::component::Component;
-use super::layout::{Companion, Home, Sleep};
+use super::layout::{Companion, Home, Layout, Sleep};
+use super::plan::{Moment, MomentPlan, Plan};
 use super::states::Job;
 use super::{Amount, Parameters, samples};
 use crate::model::Bytes;
+
+const ENGINE_WEIGHTS: &str = "engine weights";
+const ENGINE_CACHE: &str = "engine cache and activations";
+const ENGINE_ASLEEP: &str = "engine asleep";
+
+impl Plan {
+    /// The most that lies on a device beside an engine that holds its share of it; `None` without an engine. One that sleeps between roll-outs
+    /// is awake only while it generates and receives weights.
+    pub fn beside_engine(&self, layout: &Layout) -> Option<Amount> {
+        let engine = layout.engine.as_ref()?;
+        let is_beside = |plan: &&MomentPlan| {
+            engine.sleep == Sleep::Never || matches!(plan.moment, Moment::Rollout | Moment::WeightSync)
+        };
+        let others = |plan: &MomentPlan| -> Amount {
+            let is_other = |name: &str| ![ENGINE_WEIGHTS, ENGINE_CACHE, ENGINE_ASLEEP].contains(&name);
+            let parts = plan.components.iter().filter(|part| !part.place.is_host() && is_other(&part.name));
+            parts.map(|part| part.bytes).sum()
+        };
+        self.moments.iter().filter(is_beside).map(others).max_by_key(|amount| amount.middle())
+    }
+}
 
 impl Job<'_> {
     /// Memory of other models on a device; `at_work` means that those that live on the host may be computing.
@@ -76,8 +98,8 @@ impl Job<'_> {
     /// unknown.
     pub fn engine_at_work(&self) -> Vec<Component> {
         let Some(engine) = &self.layout.engine else { return Vec::new() };
-        let cache = |capacity: Bytes| engine.cache("engine cache and activations", self.model, capacity);
-        let weights = engine.weights("engine weights", self.model);
+        let cache = |capacity: Bytes| engine.cache(ENGINE_CACHE, self.model, capacity);
+        let weights = engine.weights(ENGINE_WEIGHTS, self.model);
         [weights].into_iter().chain(self.layout.cluster.device_memory.map(cache)).collect()
     }
 
@@ -88,7 +110,7 @@ impl Job<'_> {
             Some(engine) if engine.sleep == Sleep::Never => self.engine_at_work(),
             Some(engine) => {
                 let formula = "context, communicators, graphs";
-                vec![Component::on_device("engine asleep", engine.residual, formula)]
+                vec![Component::on_device(ENGINE_ASLEEP, engine.residual, formula)]
             }
         }
     }

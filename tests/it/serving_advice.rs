@@ -83,8 +83,8 @@ RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.
 ";
     let launch = "python3 -m sglang.launch_server --model-path org/My-32B --mem-fraction-static 0.7\n";
     let report = report(&[("job.log", log), ("run.sh", launch)])?;
-    // 1 − 17.4 / 78.5 is 0.778, and the cache needs something, too.
-    assert!(added(&report).contains("--mem-fraction-static 0.81"), "{:?}", patches(&report));
+    // 1 − 17.4 / 78.5 is 0.778, where nothing is left for the cache: it gets half of what the weights leave.
+    assert!(added(&report).contains("--mem-fraction-static 0.89"), "{:?}", patches(&report));
     Ok(())
 }
 
