@@ -24,6 +24,9 @@ pub fn gather(found: &FoundIncident, job: &Job, inputs: &[InputSummary], told: &
         found.messages.iter().take(1).map(|message| message.at.clone()).collect(),
     );
     facts.say("progress.count", Value::Number(found.progress as f64));
+    if let Some((done, total)) = found.bar.filter(|(done, total)| 0 < *done && done < total) {
+        facts.say("progress.share", Value::Number(done as f64 / total as f64));
+    }
     facts.say("progress.steps", Value::Number(found.steps as f64));
     facts.say("progress.first", Value::Flag(found.is_first));
     figures(&mut facts, incident);

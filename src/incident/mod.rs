@@ -82,6 +82,8 @@ pub struct FoundIncident {
     pub seen: BTreeSet<Phase>,
     /// How many signs of progress the log had shown before.
     pub progress: u64,
+    /// How far the last progress bar was: done, and in all.
+    pub bar: Option<(u64, u64)>,
     /// How many of these were steps of training.
     pub steps: u64,
     /// Whether it failed in the first step of a bar.
@@ -437,8 +439,23 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
     let Stamps { before, dated, .. } = root.context.stamps;
     let dated = dated.or(case.started.filter(|time| time.clock == Clock::Wall));
     let stamps = Stamps { own: root.time, before, dated };
-    let (steps, is_first, frames) = (root.context.steps, root.context.is_first_step, frames.into_owned());
-    FoundIncident { incident, signs, frames, messages, places, around, seen, progress, steps, is_first, facts, stamps }
+    let (bar, steps, is_first, frames) =
+        (root.context.bar, root.context.steps, root.context.is_first_step, frames.into_owned());
+    FoundIncident {
+        incident,
+        signs,
+        frames,
+        messages,
+        places,
+        around,
+        seen,
+        progress,
+        bar,
+        steps,
+        is_first,
+        facts,
+        stamps,
+    }
 }
 
 /// Removes events that repeat an earlier line exactly, including its numbers, unless a prefix names the process: job managers reprint lines

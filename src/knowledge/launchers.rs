@@ -26,6 +26,8 @@ pub struct Launchers {
     pub programs: Programs,
     /// The variables that Slurm sets, by the directive's option that decides them.
     pub granted: BTreeMap<String, Vec<String>>,
+    /// Those that it sets to the number behind the type that the option names: `gpu:a100:4`.
+    pub counted: BTreeMap<String, Vec<String>>,
     /// Command lines and the commands in them.
     #[serde(default)]
     pub example: Vec<CommandLine>,

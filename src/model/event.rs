@@ -260,6 +260,9 @@ pub struct LineContext {
     pub memory: Arc<[Figure]>,
     /// Number of signs of progress so far.
     pub progress: u64,
+    /// How far the last progress bar was: done, and in all.
+    #[serde(default)]
+    pub bar: Option<(u64, u64)>,
     /// How many of those were training steps: lines that print a step's loss.
     pub steps: u64,
     /// Whether the last bar stands at its beginning, and nothing shows that a step was done.

@@ -87,6 +87,7 @@ impl Texts for LineContext {
             any,
             memory,
             progress: _,
+            bar: _,
             steps: _,
             is_first_step: _,
             seen: _,

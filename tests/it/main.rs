@@ -18,6 +18,7 @@ mod damage;
 mod dialects;
 mod docs;
 mod engine_and_host;
+mod engine_beside;
 mod estimate;
 mod failing_disk;
 mod first_changes;

@@ -160,5 +160,6 @@ fn batch_size(record: &Record) -> Option<Event> {
     let size = text::after(words, "to: ").and_then(|rest| text::digits(rest).ok()).map(|(_, size)| size)?;
     let mut event = statement::notice(record, PRODUCER, words);
     event.facts.push(record.number_fact("elastic.retry", size, size.parse().ok()?));
+    event.facts.push(record.number_fact("elastic.smaller_batch", size, size.parse().ok()?));
     Some(event)
 }

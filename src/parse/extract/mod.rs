@@ -345,6 +345,7 @@ impl<'g> Extractor<'g> {
             self.now.is_first_step =
                 !self.has_stepped && bar.as_ref().is_some_and(|bar| bar.done == 0 && bar.total > 1);
         }
+        self.now.bar = bar.as_ref().map(|bar| (bar.done, bar.total)).or(self.now.bar);
         let nested = bar.as_ref().is_some_and(|bar| self.bars.entry(origin).or_default().is_nested(bar));
         let of_bar = bar.and_then(|bar| {
             let mark = self.grammars.phases.bar(bar.label, nested)?;

@@ -311,15 +311,21 @@ impl ScriptReader<'_> {
         for (place, field) in fields.iter().enumerate() {
             let text = field.text();
             let (option, joined) = text.split_once('=').map_or((&*text, None), |(option, value)| (option, Some(value)));
-            let Some(names) = Launchers::shipped().granted.get(option.trim_start_matches('-')) else {
-                continue;
-            };
-            let value = match joined {
-                Some(value) => self.source.stated(field, value),
-                None => fields.get(place + 1).and_then(|field| self.source.stated(field, &field.text())),
-            };
-            let Some(value) = value else { continue };
-            names.iter().for_each(|name| self.scope.bind(name, VariableValue::Scalar(vec![value.clone()]), true));
+            let (option, launchers) = (option.trim_start_matches('-'), Launchers::shipped());
+            let whole = launchers.granted.get(option).map(|names| (names, false));
+            let counted = launchers.counted.get(option).map(|names| (names, true));
+            for (names, is_counted) in whole.into_iter().chain(counted) {
+                let stated = |field: &Field, value: &str| {
+                    let number = value.rsplit(':').next().filter(|number| number.parse::<u32>().is_ok());
+                    self.source.stated(field, if is_counted { number? } else { value })
+                };
+                let value = match joined {
+                    Some(value) => stated(field, value),
+                    None => fields.get(place + 1).and_then(|field| stated(field, &field.text())),
+                };
+                let Some(value) = value else { continue };
+                names.iter().for_each(|name| self.scope.bind(name, VariableValue::Scalar(vec![value.clone()]), true));
+            }
         }
     }
 
