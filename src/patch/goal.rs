@@ -189,7 +189,7 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
 /// What an evaluation that keeps its results will hold once it is through, by how far its bar was when it held `reached`.
 fn at_the_end(facts: &Facts, reached: Option<Bytes>) -> Option<Bytes> {
     let share = facts.number("progress.share").filter(|_| facts.text("phase") == Some("evaluation"))?;
-    Some(Bytes((reached?.0 as f64 / share * MARGIN) as i64))
+    Some(Bytes((reached?.0 as f64 / share * MARGIN) as i128))
 }
 
 /// The memory of the whole machine, as the kernel states it, or as a share of it is stated beside its amount.
