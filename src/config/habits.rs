@@ -17,7 +17,7 @@ pub struct Habits {
     pub keeps: Vec<Range<usize>>,
     /// Where a call must stand behind such a value, by its name a tensor, so that neither its graph nor the device's memory is kept, and
     /// the call.
-    pub releases: Vec<(usize, &'static str)>,
+    pub releases: Vec<(usize, String)>,
     /// Where functions begin that evaluate and keep graphs that nobody needs.
     pub graphs: Vec<usize>,
     /// Where an array of the host is put to a list in each pass of a loop: `images.append(batch.numpy())`.

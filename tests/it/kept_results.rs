@@ -40,6 +40,17 @@ fn results_that_are_kept_with_their_graphs_lose_them() -> Outcome {
 }
 
 #[test]
+fn of_all_that_a_model_gave_the_loss_is_kept() -> Outcome {
+    let script = "def main():\n    losses = []\n    total = 0.0\n    for batch in loader:\n        out = model(**batch)\n        out.loss.backward()\n        optimizer.step()\n        losses.append(out)\n        total += out.loss\nmain()\n";
+    let end = report(&[("job.log", &growing("mem alloc")), ("train.py", script)])?;
+    let diff = patches(&end)?[0].diff.as_deref().unwrap_or_default();
+    for line in ["+        losses.append(out.loss.detach().cpu())", "+        total += out.loss.detach()"] {
+        assert!(diff.contains(line), "{diff}");
+    }
+    Ok(())
+}
+
+#[test]
 fn what_a_backward_pass_needs_keeps_its_graph() -> Outcome {
     for kept in [
         "total += loss\n        total.backward()",

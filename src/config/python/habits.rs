@@ -46,7 +46,7 @@ pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits 
         for kept in lists.into_iter().chain(sums).filter(|kept| kept.outlives_a_step(definitions)) {
             if !wanted.contains(kept.into) && !is_returned(kept) {
                 habits.keeps.push(kept.node.byte_range());
-                habits.releases.extend(kept.release(definitions));
+                habits.releases.extend(kept.release(definitions, nodes));
             }
         }
     }
@@ -120,8 +120,9 @@ impl<'t> Kept<'t> {
         }
     }
 
-    /// Where a call must stand behind the value, if its name says that it is a tensor, and the call.
-    fn release(&self, definitions: &Definitions<'_>) -> Option<(usize, &'static str)> {
+    /// Where a call must stand behind the value, if its name says that it is a tensor, and the call. Of all that a model gave, `out`, the part is
+    /// kept that the code reads of it, the loss before all others: `out.loss`.
+    fn release(&self, definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Option<(usize, String)> {
         let is_off = definitions.words(self.value).ends_with(OFF_GRAPH);
         let call = match (self.is_sum, is_off) {
             (true, true) => return None,
@@ -129,7 +130,15 @@ impl<'t> Kept<'t> {
             (false, true) => OFF_DEVICE,
             (false, false) => OFF_BOTH,
         };
-        is_tensor(definitions, self.value).then_some((self.value.end_byte(), call))
+        if is_tensor(definitions, self.value) {
+            return Some((self.value.end_byte(), call.to_owned()));
+        }
+        let of = definitions.words(self.value);
+        let is_whole = self.value.kind() == "identifier" && !self.is_sum;
+        let parts = nodes.iter().filter(|node| is_whole && node.kind() == "attribute");
+        let read: HashSet<&str> = parts.filter_map(|part| definitions.words(*part).strip_prefix(of)).collect();
+        let part = CodeWords::shipped().tensors.iter().find(|part| read.contains(&*format!(".{part}")))?;
+        Some((self.value.end_byte(), format!(".{part}{OFF_BOTH}")))
     }
 }
 

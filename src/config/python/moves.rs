@@ -77,7 +77,7 @@ impl Move {
 pub(super) fn call(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
     let row = CodeWords::shipped().call(method)?;
     if row.of_kept {
-        let releases = code.habits.releases.iter().map(|(at, call)| Edit::insert(*at, *call));
+        let releases = code.habits.releases.iter().map(|(at, call)| Edit::insert(*at, call));
         return Some(releases.collect()).filter(|edits: &Vec<Edit>| !edits.is_empty());
     }
     if row.of_cache {
