@@ -204,12 +204,15 @@ impl Prediction {
         })
     }
 
-    /// Whether steps of training passed although, by this prediction, the device cannot hold what its first update needs.
+    /// Whether updates passed although, by this prediction, the device cannot hold what the first one needs. Progress may count the passes that
+    /// an update accumulates, and what fails in an update may never have had one.
     pub fn is_outlived(&self, facts: &Facts) -> bool {
         let capacity = self.layout.cluster.device_memory.or_else(|| super::device_memory(facts));
         let least = self.plan.at_step(Moment::OptimizerStep, Step::First).map(|plan| plan.device().low);
         let is_later = matches!(facts.text("phase"), Some("checkpoint_save" | "evaluation"));
-        let has_trained = is_later || facts.number("progress.steps").is_some_and(|steps| steps >= 1.0);
+        let passes = facts.number("config.gradient_accumulation").unwrap_or(1.0);
+        let is_update = facts.text("phase") == Some("optimizer_step");
+        let has_trained = is_later || !is_update && facts.number("progress.steps").is_some_and(|steps| steps > passes);
         has_trained && least.zip(capacity).is_some_and(|(least, capacity)| least > capacity)
     }
 

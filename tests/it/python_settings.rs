@@ -48,8 +48,8 @@ fn a_trainers_arguments_are_changed_in_the_script() -> Outcome {
         [
             "-    per_device_train_batch_size=8,",
             "-    gradient_accumulation_steps=4,",
-            "+    per_device_train_batch_size=4,",
-            "+    gradient_accumulation_steps=8,",
+            "+    per_device_train_batch_size=2,",
+            "+    gradient_accumulation_steps=16,",
         ]
     );
     let patch = report.incidents[0].diagnoses[0].patches.first().ok_or("no patch")?;

@@ -121,7 +121,10 @@ impl StageReader<'_> {
                 let target = self.fields.get(at + 1..at + words).unwrap_or_default().join(" ");
                 let target = Some(target).filter(|target| !target.is_empty());
                 let next = self.launched(launcher, at + words);
-                Stage { next, ..self.stage(name(program), target.as_deref(), at + words..self.options_end(next)) }
+                // The image is no option of what runs it, where the command behind it was found.
+                let is_behind_image = launcher.starts == Starts::Container && is_launcher(self.field(next));
+                let end = if is_behind_image { next.saturating_sub(1) } else { self.options_end(next) };
+                Stage { next, ..self.stage(name(program), target.as_deref(), at + words..end) }
             }
             None => {
                 let subcommand = self.field(at + 1);

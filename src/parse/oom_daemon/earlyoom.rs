@@ -318,7 +318,7 @@ const EXAMPLES: &[Example] = &[
             Jul 04 19:52:50 node1 earlyoom[699]: Killing process 20118 (chrome)",
         states: &[
             ("kind", "host_oom_userspace"),
-            ("victim_pid", "process 20118"),
+            ("victim_pid", "Killing process 20118"),
             ("node_threshold", "min: 1600 MiB"),
             ("other", "avail: 1217 MiB"),
         ],

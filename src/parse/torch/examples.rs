@@ -143,6 +143,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         states: &[("kind", "gpu_oom"), ("device", "1"), ("pid", "60417"), ("process_in_use", "46.22 GiB")],
     },
     Example {
+        version: "1.13–2.0, cut off before the last label",
+        text: "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.10 GiB (GPU 1; 23.69 GiB total capacity; 20.40 GiB already allocated; 712.56 MiB free; 21.77 GiB",
+        states: &[("requested", "1.10 GiB"), ("gpu_free", "712.56 MiB"), ("torch_reserved", "21.77 GiB")],
+    },
+    Example {
         version: "torch 2.4–2.9, CUDA, with a neighbour and CUDA graphs",
         text: "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.05 GiB is free. Process 401233 has 30.11 GiB memory in use. Including non-PyTorch memory, this process has 47.98 GiB memory in use. Of the allocated memory 44.03 GiB is allocated by PyTorch, with 512.00 MiB allocated in private pools (e.g., CUDA Graphs), and 1.90 GiB is reserved by PyTorch but unallocated. If reserved but unallocated memory is large try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See documentation for Memory Management  (https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)",
         states: &[

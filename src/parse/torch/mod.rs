@@ -319,7 +319,7 @@ fn event(record: &Record, message: &str) -> Option<Event> {
         clauses.push(clause);
         rest = next;
     }
-    clauses.extend(cut_clause(rest).or_else(|| cut_capacity(rest, clauses.last())));
+    clauses.extend(cut_clause(rest).or_else(|| cut_size(rest, &clauses)));
     let requested = clauses.iter().any(|clause| matches!(clause, TorchClause::Size(FigureName::Requested, _)));
     let absurd = rest.trim_start().starts_with("Tried to allocate more than 1EB");
     let proves = match speaker {
@@ -348,12 +348,25 @@ fn cut_clause(rest: &str) -> Option<TorchClause<'_>> {
     fit.next().is_none().then_some(TorchClause::Size(*name, size))
 }
 
-/// `(GPU 0; 79.33 Gi`: of a message that was cut off within its second clause, which is the capacity of the device named before.
-fn cut_capacity<'a>(rest: &'a str, last: Option<&TorchClause<'_>>) -> Option<TorchClause<'a>> {
+/// The last size of a message that was cut off before its label: `(GPU 0; 79.33 Gi`, `; 1.32 GiB free; 9.29 GiB`. What it is follows from what
+/// stands before it; behind what is free stood the cache alone up to 1.3, but no less than what is allocated is what was reserved.
+fn cut_size<'a>(rest: &'a str, clauses: &[TorchClause<'_>]) -> Option<TorchClause<'a>> {
     let is_whole = |text: &&str| text.ends_with(['i', 'B']);
-    let cut = Some(rest.trim()).filter(|_| matches!(last, Some(TorchClause::Device(..)))).filter(is_whole)?;
-    let (rest, size) = text::size(cut).ok()?;
-    rest.is_empty().then_some(TorchClause::Size(FigureName::GpuTotal, size))
+    let (rest, size) = text::size(Some(rest.trim()).filter(is_whole)?).ok()?;
+    let allocated = clauses.iter().find_map(|clause| match clause {
+        TorchClause::Size(FigureName::TorchAllocated, size) => size.bytes,
+        _ => None,
+    });
+    let name = match clauses.last()? {
+        TorchClause::Device(..) => FigureName::GpuTotal,
+        TorchClause::Size(FigureName::GpuFree, _)
+            if size.bytes.zip(allocated).is_some_and(|(all, part)| all >= part) =>
+        {
+            FigureName::TorchReserved
+        }
+        _ => return None,
+    };
+    rest.is_empty().then_some(TorchClause::Size(name, size))
 }
 
 /// Whether `message`, which has no size and follows `before`, is the text of an exception and not a mere mention.
