@@ -66,10 +66,10 @@ impl fmt::Display for Bytes {
 
 impl Serialize for Bytes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match u64::try_from(self.0) {
-            Ok(amount) => serializer.serialize_u64(amount),
-            Err(_) => serializer.serialize_i64(self.to_i64()),
+        if self.0 < 0 {
+            return serializer.serialize_i64(self.to_i64());
         }
+        serializer.serialize_u64(u64::try_from(self.0).unwrap_or(u64::MAX))
     }
 }
 

@@ -245,3 +245,23 @@ Decreasing batch size to: 21
     assert!(diff(&report).contains("per_device_train_batch_size=21"), "{:?}", advice(&report));
     Ok(())
 }
+
+/// A bar of the training does not say how far an evaluation is.
+#[test]
+fn a_limit_does_not_grow_by_the_bar_of_another_phase() -> Outcome {
+    let log = "  0%|          | 10/10000 [00:10<1:00:00,  1.00it/s]\n***** Running Evaluation *****\n  Num examples = 100\nslurmstepd: error: Detected 1 oom_kill event in StepId=48121.batch. Some of the step tasks have been OOM Killed.\n";
+    let script = "#!/bin/bash\n#SBATCH --mem=64G\nsrun python train.py\n";
+    let report = report(&[("job.log", log), ("job.sbatch", script)])?;
+    assert!(diff(&report).contains("+#SBATCH --mem=80G"), "{}", diff(&report));
+    Ok(())
+}
+
+/// Kernels up to 3.x print "no limit" as 2^64 bytes less a KiB.
+#[test]
+fn what_no_machine_has_is_no_limit() -> Outcome {
+    let log = "[ 9120.338495] memory: usage 67108864kB, limit 18014398509481983kB, failcnt 0\n[ 9120.338607] Memory cgroup out of memory: Kill process 8811 (trainer) score 990 or sacrifice child\n[ 9120.338608] Killed process 8811 (trainer) total-vm:84052000kB, anon-rss:66101204kB, file-rss:400kB\n";
+    let report = report(&[("dmesg.log", log)])?;
+    let incident = report.incidents.first().ok_or("no incident")?;
+    assert!(incident.figures.iter().all(|figure| figure.name != oomdoc::model::FigureName::MemcgLimit));
+    Ok(())
+}

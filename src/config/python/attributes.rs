@@ -12,8 +12,6 @@ use crate::knowledge::CodeWords;
 /// Where code sets members of a section of its settings: `cfg.model.seq_length = 8192`.
 #[derive(Debug, Clone)]
 pub(super) struct Section {
-    /// `model`
-    pub path: String,
     /// `cfg.model`
     pub object: String,
     /// The last statement that sets one.
@@ -40,9 +38,8 @@ impl<'t> CodeReader<'t> {
         let worth = self.definitions.worth(right);
         if matches!(worth.node.shape, Shape::Scalar(_)) {
             let last = left.start_byte()..right.end_byte();
-            self.code.assigned.retain(|known| known.path != section);
             let object = format!("{root}.{section}");
-            self.code.assigned.push(Section { path: section.to_owned(), object, last });
+            self.code.assigned.insert(section.to_owned(), Section { object, last });
             self.add(path, worth, false, false);
         }
         true

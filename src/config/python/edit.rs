@@ -97,7 +97,7 @@ fn added(text: &str, code: &Code, key: &str, value: &Value) -> Option<Vec<Edit>>
 /// Another statement behind those that set members of the same section: `cfg.model.recompute_method = "uniform"`.
 fn assigned(text: &str, code: &Code, key: &str, value: &Value) -> Option<Edit> {
     let (section, name) = key.rsplit_once('.')?;
-    let section = code.assigned.iter().find(|known| known.path == section)?;
+    let section = code.assigned.get(section)?;
     let indent = indentation(text, section.last.start);
     let line = format!("{}{indent}{}.{name} = {}", newline(text), section.object, literal(value, ""));
     Some(Edit::insert(line_end(text, section.last.end), line))

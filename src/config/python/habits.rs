@@ -56,7 +56,8 @@ pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits 
     // What a model is given is larger than what it gives.
     let (inputs, others): (Vec<_>, Vec<_>) = hoards.partition(|(_, is_input)| *is_input);
     habits.hoards = inputs.into_iter().chain(others).map(|(node, _)| node.byte_range()).collect();
-    for (node, of) in nodes.iter().filter_map(|node| Some((*node, cached_in(definitions, *node)?))).take(MOST) {
+    let cached = nodes.iter().filter_map(|node| Some((*node, cached_in(definitions, *node)?))).take(MOST);
+    for (node, (of, _)) in cached.filter(|(_, (of, function))| !is_bounded(definitions, of, *function)) {
         habits.caches.push(node.byte_range());
         if is_made_as_dictionary(definitions, nodes, of) {
             habits.clears.push((node.start_byte(), format!("{of}.clear()")));
@@ -301,9 +302,8 @@ fn hoards(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option<bool> {
     (stop.kind() != "function_definition").then_some(is_input)
 }
 
-/// Where `node` keeps in the object what one sample of a data set is: `self.cache` of `self.cache[index] = …` in `__getitem__`. What is
-/// emptied first, or whose length is asked for, does not grow without end.
-fn cached_in<'t>(definitions: &Definitions<'t>, node: Syntax<'_>) -> Option<&'t str> {
+/// Where `node` keeps in the object what one sample of a data set is: `self.cache` of `self.cache[index] = …`, and the `__getitem__` around it.
+fn cached_in<'t>(definitions: &Definitions<'t>, node: Syntax<'t>) -> Option<(&'t str, Syntax<'t>)> {
     let of = match node.kind() {
         "assignment" => {
             let left = node.child_by_field_name("left").filter(|left| left.kind() == "subscript")?;
@@ -313,9 +313,13 @@ fn cached_in<'t>(definitions: &Definitions<'t>, node: Syntax<'_>) -> Option<&'t 
         _ => return None,
     };
     let function = function_around(node).filter(|_| of.starts_with("self."))?;
+    (name(definitions, function) == Some("__getitem__")).then_some((of, function))
+}
+
+/// Whether `function` empties `of`, or asks for its length: then it does not grow without end.
+fn is_bounded(definitions: &Definitions<'_>, of: &str, function: Syntax<'_>) -> bool {
     let body = definitions.words(function);
-    let is_bounded = body.contains(&format!("{of}.clear()")) || body.contains(&format!("len({of})"));
-    (name(definitions, function) == Some("__getitem__") && !is_bounded).then_some(of)
+    body.contains(&format!("{of}.clear()")) || body.contains(&format!("len({of})"))
 }
 
 /// Whether the only thing that is called `of` is made as a dictionary: `self.cache = {}`.

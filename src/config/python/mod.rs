@@ -13,7 +13,7 @@ mod notebook;
 mod reductions;
 mod sections;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use tree_sitter::{Node as Syntax, Parser, Tree};
@@ -54,7 +54,7 @@ pub(super) struct Code {
     /// Sections of a configuration that are written as `dict(…)`, by their paths.
     sections: Vec<Call>,
     /// Sections of settings whose members are set one by one.
-    assigned: Vec<attributes::Section>,
+    assigned: BTreeMap<String, attributes::Section>,
     /// What makes values, and what moves them to a device.
     made: Vec<Made>,
     moves: Vec<Move>,
@@ -93,7 +93,7 @@ impl Code {
     /// How many leading steps of `key` are sections of a configuration.
     pub fn reaches(&self, key: &str) -> usize {
         let within = |section: &&str| key.strip_prefix(*section).is_some_and(|rest| rest.starts_with('.'));
-        let assigned = self.assigned.iter().map(|section| section.path.as_str());
+        let assigned = self.assigned.keys().map(String::as_str);
         let all = self.sections.iter().map(|section| section.name.as_str()).chain(assigned);
         all.filter(within).map(|section| section.split('.').count()).max().unwrap_or_default()
     }

@@ -70,7 +70,8 @@ fn again(definitions: &Definitions<'_>, function: Syntax<'_>) -> Option<Vec<Repe
     let mut settled: Vec<Range<usize>> = Vec::new();
     let mut calls: Vec<Repeated> = Vec::new();
     // What is bound to the part, or to the first of all parts, is the same.
-    for (node, left, right) in assignments(&nodes) {
+    let assigned = assignments(&nodes);
+    for (node, left, right) in assigned.iter().copied() {
         let (left_words, right_words) = (definitions.words(left), definitions.words(right));
         let is_part = whole.iter().any(|part| right_words.starts_with(part.as_str())) && !right_words.contains("arg");
         match left.kind() {
@@ -95,7 +96,7 @@ fn again(definitions: &Definitions<'_>, function: Syntax<'_>) -> Option<Vec<Repe
         settled.push(call.byte_range());
         calls.push((call.byte_range(), value.to_owned()));
         // A name that takes the result is that of the result from there on.
-        let rebound = assignments(&nodes).into_iter().find(|(_, left, right)| {
+        let rebound = assigned.iter().copied().find(|(_, left, right)| {
             definitions.words(*left) == value && right.byte_range().contains(&call.start_byte())
         });
         settled.extend(rebound.map(|(node, ..)| node.start_byte()..function.end_byte()));

@@ -9,7 +9,7 @@ mod loops;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use super::super::edit::Edit;
@@ -112,6 +112,10 @@ struct Reader<'a> {
     loops: Vec<Loop>,
     /// What was started since the script last waited, outside of loops.
     started: Vec<Started>,
+    /// How many blocks of `if` and `case` are open, of whose branches one runs: what they start is not counted.
+    blocks: usize,
+    /// Where the list of commands begins that the next one belongs to: `cd job && python train.py`.
+    list: usize,
     /// The commands in the parentheses that were closed last.
     group: Vec<Started>,
     found: Vec<Together>,
@@ -121,6 +125,7 @@ impl Reader<'_> {
     fn run(&mut self) {
         let (mut words, mut end): (Vec<Word>, usize) = (Vec::new(), 0);
         let (mut redirects, mut groups): (bool, Vec<(usize, Vec<Started>)>) = (false, Vec::new());
+        let mut before = Operator::End;
         for token in tokens(self.text, 0) {
             match token {
                 Token::Comment(_) | Token::Heredoc { .. } => {}
@@ -140,9 +145,11 @@ impl Reader<'_> {
                     if command.is_empty() && is_behind {
                         let group = std::mem::take(&mut self.group);
                         self.start(group.into_iter().next(), end);
+                        before = operator;
                         continue;
                     }
-                    self.command(command, operator, end, groups.last_mut().map(|(_, group)| group));
+                    self.command(command, before, end, groups.last_mut().map(|(_, group)| group));
+                    before = operator;
                     if operator == Operator::Close
                         && let Some((start, group)) = groups.pop()
                     {
@@ -152,14 +159,14 @@ impl Reader<'_> {
                 }
             }
         }
-        self.command(words, Operator::End, None, None);
+        self.command(words, before, None, None);
     }
 
-    /// Reads one command; `end` is where it ends if it is started in the background.
+    /// Reads one command, which stands behind the operator `before`; `end` is where it ends if it is started in the background.
     fn command(
         &mut self,
         mut words: Vec<Word>,
-        operator: Operator,
+        before: Operator,
         end: Option<usize>,
         group: Option<&mut Vec<Started>>,
     ) {
@@ -167,18 +174,31 @@ impl Reader<'_> {
         while matches!(bare(&words).as_str(), "do" | "then" | "else" | "{" | "time") {
             words.remove(0);
         }
+        if !matches!(before, Operator::And | Operator::Or | Operator::Pipe) {
+            self.list = words.first().map_or(0, |word| word.span.start);
+        }
         match bare(&words).as_str() {
+            "if" | "case" => return self.blocks += 1,
+            "fi" | "esac" => return self.blocks = self.blocks.saturating_sub(1),
             "for" => return self.open(&words),
-            "while" | "until" | "select" => return self.loops.push(Loop::unknown()),
+            "while" | "until" | "select" => {
+                return self.loops.push(Loop { blocks: self.blocks, ..Loop::unknown() });
+            }
             "done" => return self.close(words.first().map_or(0, |word| word.span.start)),
-            "wait" if words.len() == 1 => return self.wait(operator),
+            "wait" => return self.wait(before),
             _ => {}
         }
         let count = words.iter().take_while(|word| is_assignment(word)).count();
         if count == words.len() {
             return words.iter().for_each(|word| self.assign(word));
         }
-        let Some(started) = Started::of(self.text, &words, count, self.loops.last()) else { return };
+        let Some(started) = Started::of(self.text, &words, count, self.loops.last()) else {
+            // `cd $job` before the command that works there.
+            if let Some(innermost) = self.loops.last_mut() {
+                innermost.differs |= words.iter().any(|word| innermost.is_used(word, self.text));
+            }
+            return;
+        };
         match (group, end) {
             (Some(group), _) => group.push(started),
             (None, Some(_)) => self.start(Some(started), end),
@@ -188,7 +208,11 @@ impl Reader<'_> {
 
     fn start(&mut self, started: Option<Started>, end: Option<usize>) {
         let Some((started, end)) = started.zip(end) else { return };
-        let started = Started { end, ..started };
+        let started = Started { start: self.list.min(started.start), end, ..started };
+        // Of several branches one runs.
+        if self.blocks > self.loops.last().map_or(0, |innermost| innermost.blocks) {
+            return;
+        }
         match self.loops.last_mut() {
             Some(innermost) => innermost.started.push(started),
             None => self.started.push(started),
@@ -197,7 +221,7 @@ impl Reader<'_> {
 
     fn open(&mut self, words: &[Word]) {
         let opened = Loop::open(self.text, words, &self.numbers, &self.lengths);
-        self.loops.push(opened);
+        self.loops.push(Loop { blocks: self.blocks, ..opened });
     }
 
     /// What a loop that ends at `end` starts, counted over its items.
@@ -208,37 +232,43 @@ impl Reader<'_> {
         let (Repeats::Count(count), true) = (closed.repeats, self.loops.is_empty()) else { return };
         let body = self.text.get(closed.header.end..end).unwrap_or_default();
         let limit = loops::limit(body, closed.header.end);
-        let rate = match (&started.spread, closed.waits) {
-            (_, true) => return,
-            (Spread::One, false) => count,
-            (Spread::Over(devices), false) => count.div_ceil((*devices).max(1)),
-            (Spread::Unknown, false) => return,
+        let devices = match started.spread {
+            _ if closed.waits => return,
+            Spread::One => 1,
+            Spread::Over(devices) => devices.max(1),
+            Spread::Unknown => return,
         };
+        let rate = count.div_ceil(devices);
         let (count, way) = match limit {
             loops::Limit::None if started.spread != Spread::One => (rate, Way::Elsewhere),
-            loops::Limit::None if started.differs || !closed.way.cuts() => (rate, Way::Each(started.start)),
+            loops::Limit::None if started.differs || closed.differs || !closed.way.cuts() => {
+                (rate, Way::Each(started.start))
+            }
             loops::Limit::None => (rate, closed.way),
-            loops::Limit::At(limit, place) => (rate.min(limit), Way::Limit(place)),
+            // A limit of the script's holds for all devices together.
+            loops::Limit::At(limit, place) if devices == 1 => (rate.min(limit), Way::Limit(place)),
+            loops::Limit::At(limit, _) => (count.min(limit).div_ceil(devices), Way::Elsewhere),
             loops::Limit::Unknown => return,
         };
         self.found.push(Together { count, place: closed.header, way });
     }
 
     /// `wait` lets all end that was started; behind a test it may not run.
-    fn wait(&mut self, operator: Operator) {
+    fn wait(&mut self, before: Operator) {
         match self.loops.last_mut() {
             Some(innermost) => innermost.waits = true,
-            None if operator != Operator::Or => self.settle(),
+            None if !matches!(before, Operator::And | Operator::Or) => self.settle(),
             None => {}
         }
     }
 
     /// Counts what was started since the last time.
     fn settle(&mut self) {
-        let mut left = std::mem::take(&mut self.started);
-        while let Some(first) = left.first().map(|started| started.key.clone()) {
-            let (same, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|started| started.key == first);
-            left = others;
+        let mut alike: BTreeMap<String, Vec<Started>> = BTreeMap::new();
+        for started in std::mem::take(&mut self.started) {
+            alike.entry(started.key.clone()).or_default().push(started);
+        }
+        for same in alike.into_values() {
             let (count, start) = (same.len(), same.first().map_or(0, |started| started.start));
             let place = start..same.first().map_or(start, |started| started.end);
             let way = Way::Between(same.iter().map(|started| started.end).collect());
@@ -256,6 +286,8 @@ impl Reader<'_> {
             self.lengths.insert(name.to_owned(), elements.len());
         } else if let Ok(number) = value.parse() {
             self.numbers.insert(name.to_owned(), number);
+        } else {
+            self.numbers.remove(name);
         }
         if let Some(innermost) = self.loops.last_mut().filter(|innermost| innermost.is_used(word, self.text)) {
             innermost.names.push((name.to_owned(), value.to_owned()));

@@ -346,6 +346,7 @@ impl<'g> Extractor<'g> {
                 !self.has_stepped && bar.as_ref().is_some_and(|bar| bar.done == 0 && bar.total > 1);
         }
         self.now.bar = bar.as_ref().map(|bar| (bar.done, bar.total)).or(self.now.bar);
+        let has_bar = bar.is_some();
         let nested = bar.as_ref().is_some_and(|bar| self.bars.entry(origin).or_default().is_nested(bar));
         let of_bar = bar.and_then(|bar| {
             let mark = self.grammars.phases.bar(bar.label, nested)?;
@@ -355,9 +356,14 @@ impl<'g> Extractor<'g> {
         let announced = || signs.announces.then(|| phases.announced(body))?.cloned();
         let told = of_bar.or_else(|| signs.phase.map(|word| phases.mark(word).clone())).or_else(announced);
         let known = || self.marks.get(&origin).or(self.now.any.as_ref());
+        let before = known().map(|mark| mark.phase);
         let told = told.filter(|told| !known().is_some_and(|mark| mark.stands_against(told.phase, told.confidence)));
         if let Some(mark) = told {
             let Mark { phase, site, ends, encloses, confidence } = mark;
+            // A bar of the phase before does not say how far this one is.
+            if !has_bar && before != Some(phase) {
+                self.now.bar = None;
+            }
             let mark = PhaseMark { phase, site, ended: ends, encloses, confidence, at: line.cite(&self.path) };
             self.now.seen.insert(mark.phase);
             self.marks.insert(origin, mark.clone());

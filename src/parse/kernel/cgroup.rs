@@ -68,7 +68,7 @@ fn counted(text: &str) -> IResult<&str, CgroupUsage<'_>> {
     let amount = |label| consumed(preceded(tag(label), text::size)).map(|(text, size)| Size { text, ..size });
     let (end, (counter, _, usage)) = (counter, tag(": "), amount("usage ")).parse(text)?;
     let (rest, limit) = opt(preceded(tag(", "), amount("limit "))).parse(end)?;
-    let limit = limit.filter(|limit| limit.bytes.is_some());
+    let limit = limit.filter(|limit| limit.bytes.is_some_and(|bytes| bytes < Bytes::EIB));
     let end = if limit.is_some() { rest } else { end };
     Ok((rest, CgroupUsage { counter, words: &text[..text.len() - end.len()], usage, limit, is_bare: false }))
 }

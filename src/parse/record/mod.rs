@@ -170,7 +170,9 @@ impl Record {
 
     /// A figure in bytes; `None` if `size` means "no limit".
     pub fn figure(&self, name: FigureName, size: Size<'_>) -> Option<Figure> {
-        let bytes = size.bytes?;
+        // A limit that no machine has is none: kernels print it as 2^63 or 2^64 less a page.
+        let is_capacity = matches!(name, FigureName::MemcgLimit | FigureName::NodeTotal | FigureName::GpuTotal);
+        let bytes = size.bytes.filter(|bytes| !is_capacity || *bytes < Bytes::EIB)?;
         Some(self.stated(name, size.text, Some(bytes), None))
     }
 

@@ -316,7 +316,11 @@ impl ScriptReader<'_> {
             let counted = launchers.counted.get(option).map(|names| (names, true));
             for (names, is_counted) in whole.into_iter().chain(counted) {
                 let stated = |field: &Field, value: &str| {
-                    let number = value.rsplit(':').next().filter(|number| number.parse::<u32>().is_ok());
+                    // `gpu:a100:4(S:0-1),nvme:1`: of several resources the GPUs.
+                    let is_of_gpu = |part: &&str| part.starts_with("gpu") || option.contains("gpu");
+                    let part = value.split(',').find(is_of_gpu).and_then(|part| part.split('(').next());
+                    let number = part.and_then(|part| part.rsplit(':').next());
+                    let number = number.filter(|number| number.parse::<u32>().is_ok());
                     self.source.stated(field, if is_counted { number? } else { value })
                 };
                 let value = match joined {

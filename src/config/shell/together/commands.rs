@@ -74,7 +74,8 @@ fn names_device(word: &str) -> bool {
 }
 
 fn says_device(name: &str) -> bool {
-    ["gpu", "device"].iter().any(|word| name.contains(word)) && !name.contains("per")
+    let is_amount = ["per", "memory", "utilization", "num"].iter().any(|word| name.contains(word));
+    ["gpu", "device"].iter().any(|word| name.contains(word)) && !is_amount
 }
 
 /// Over how many devices a loop spreads what it starts: `$((i % 4))`, written in `word` or where its variable is made.

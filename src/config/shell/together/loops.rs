@@ -17,6 +17,10 @@ pub(super) struct Loop {
     /// The loop's variable, and those that its body makes of it, with what they are made of.
     pub names: Vec<(String, String)>,
     pub started: Vec<Started>,
+    /// How many blocks of `if` and `case` are open around it.
+    pub blocks: usize,
+    /// Whether something beside what it starts goes by its variable.
+    pub differs: bool,
     /// Whether its body waits for what it started.
     pub waits: bool,
 }
@@ -42,7 +46,17 @@ impl Loop {
     /// A loop of which nothing is known.
     pub fn unknown() -> Loop {
         let names = Vec::new();
-        Loop { header: 0..0, repeats: Repeats::Unknown, way: Way::Elsewhere, names, started: Vec::new(), waits: false }
+        let started = Vec::new();
+        Loop {
+            header: 0..0,
+            repeats: Repeats::Unknown,
+            way: Way::Elsewhere,
+            names,
+            started,
+            blocks: 0,
+            differs: false,
+            waits: false,
+        }
     }
 
     /// `for NAME in …`, `for ((i = 0; i < 4; i++))`
@@ -58,7 +72,8 @@ impl Loop {
         if let [only] = items
             && let Some(range) = range(text, only, of_variable)
         {
-            let count = usize::try_from(range.last - range.first + 1).unwrap_or_default();
+            let count = range.last.checked_sub(range.first).and_then(|steps| steps.checked_add(1));
+            let count = count.and_then(|count| usize::try_from(count).ok()).unwrap_or_default();
             opened.repeats = repeats(count);
             opened.way = range.place.map_or(Way::Elsewhere, |place| Way::Last(place, range.first));
             return opened;
@@ -83,6 +98,10 @@ impl Loop {
         self.header.end = at + inner.len();
         let mut parts = inner.split(';');
         let (begin, test) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        let step = parts.next().unwrap_or_default();
+        if !step.contains("++") {
+            return self;
+        }
         let Some((name, first)) = begin.split_once('=') else { return self };
         self.names.push((name.trim().to_owned(), String::new()));
         let Some(sign) = test.find('<') else { return self };
@@ -91,9 +110,13 @@ impl Loop {
         let (Ok(first), Ok(last)) = (first.trim().parse::<i64>(), value.trim().parse::<i64>()) else { return self };
         let place = text.len() - text[at + begin.len() + 1..].len() + sign + 1 + usize::from(is_with);
         let blanks = value.len() - value.trim_start().len();
-        self.repeats = repeats(usize::try_from(last - first + i64::from(is_with)).unwrap_or_default());
+        let (count, one) = (last.checked_sub(first), first.checked_add(i64::from(!is_with)));
+        let (Some(count), Some(one)) = (count.and_then(|count| count.checked_add(i64::from(is_with))), one) else {
+            return self;
+        };
+        self.repeats = repeats(usize::try_from(count).unwrap_or_default());
         let place = place + blanks..place + blanks + value.trim().len();
-        self.way = Way::Last(place, first + i64::from(!is_with));
+        self.way = Way::Last(place, one);
         self
     }
 
@@ -170,8 +193,12 @@ fn range(text: &str, item: &Word, of_variable: impl Fn(&str) -> Option<i64>) -> 
 
 /// The number to which the body `text`, which begins at `base`, compares its running jobs.
 pub(super) fn limit(text: &str, base: usize) -> Limit {
-    let Some(jobs) = text.find("jobs ") else { return Limit::None };
-    let rest = &text[jobs..];
+    // `--n_jobs 4` is an option of the program.
+    let is_part = |at: &usize| text[..*at].ends_with(|c: char| c.is_alphanumeric() || c == '-' || c == '_');
+    let Some(jobs) = text.match_indices("jobs ").map(|(at, _)| at).find(|at| !is_part(at)) else {
+        return Limit::None;
+    };
+    let rest = text[jobs..].lines().next().unwrap_or_default();
     let signs = ["-ge ", ">= "];
     let Some(sign) = signs.iter().filter_map(|sign| Some(rest.find(sign)? + sign.len())).min() else {
         return Limit::Unknown;

@@ -26,6 +26,12 @@ fn counts_what_a_script_starts_at_once_on_one_device() {
         ("wandb agent me/p/abc &\nwandb agent me/p/abc &\nwandb agent me/p/abc &", 3),
         ("for i in 0 1 2 3; do CUDA_VISIBLE_DEVICES=$((i % 2)) python a.py --seed $i & done", 2),
         ("for i in 0 1 2 3; do\n  gpu=$((i % 2))\n  python a.py --device cuda:$gpu &\ndone", 2),
+        // The script's own limit is one of all devices together.
+        (
+            "for i in {0..15}; do\n  while [ \"$(jobs -rp | wc -l)\" -ge 8 ]; do sleep 1; done\n  CUDA_VISIBLE_DEVICES=$((i % 4)) python a.py --n_jobs 4 &\ndone",
+            2,
+        ),
+        ("for i in 1 2; do vllm serve m --gpu-memory-utilization 0.4 --port 80$i & done", 2),
         (
             "for i in 1 2 3 4; do\n  python a.py $i &\n  while [ \"$(jobs -rp | wc -l)\" -ge 2 ]; do sleep 1; done\ndone",
             2,
@@ -45,6 +51,12 @@ fn what_does_not_run_at_once_on_one_device_is_not_counted() {
         "CUDA_VISIBLE_DEVICES=0 python a.py &\nCUDA_VISIBLE_DEVICES=1 python a.py &",
         "python server.py &\nsleep 5\npython client.py",
         "python a.py --seed 1 &\nwait\npython a.py --seed 2 &\nwait",
+        "python a.py --seed 1 &\nwait $!\npython a.py --seed 2 &\nwait || exit 1\npython a.py --seed 3 &",
+        "if [ -n \"$RESUME\" ]; then python a.py --resume & else python a.py & fi",
+        "case $1 in\n  a) python a.py & ;;\n  b) python a.py & ;;\nesac",
+        "for i in {-9223372036854775807..9223372036854775807}; do python a.py & done",
+        "for ((i=9223372036854775807; i<=5; i++)); do python a.py & done",
+        "N=4\nN=$(nvidia-smi -L | wc -l)\nfor i in $(seq $N); do python a.py & done",
         "for f in *.wav; do python a.py $f & done",
         "for i in 1 2 3; do sleep 5 & done",
         "for n in a b; do srun python a.py & done",
@@ -66,6 +78,12 @@ fn lets_fewer_run_at_once() {
         ("for w in {0..7}; do python search.py & done", 3.0, "for w in {0..2}; do python search.py & done"),
         ("for w in $(seq 4); do python search.py & done", 1.0, "for w in $(seq 1); do python search.py & done"),
         ("for ((i=0; i<5; i++)); do\n  python a.py &\ndone", 2.0, "for ((i=0; i<2; i++)); do\n  python a.py &\ndone"),
+        // What waits stands before the whole list, which is what goes to the background.
+        (
+            "for d in a b c; do\n  cd $d && python a.py &\ndone",
+            1.0,
+            "for d in a b c; do\n  while [ \"$(jobs -rp | wc -l)\" -ge 1 ]; do sleep 5; done\n  cd $d && python a.py &\ndone",
+        ),
         // Each run of the loop does something else, and is to be done, too.
         (
             "for s in 1 2 3; do\n  python a.py --seed $s > $s.log &\ndone\nwait",
