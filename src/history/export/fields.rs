@@ -147,7 +147,9 @@ impl FieldSource {
             FieldSource::Long(of) => of(entry).and_then(|number| i64::try_from(number).ok()).map(Value::from),
             FieldSource::Double(of) => of(entry).filter(|number| number.is_finite()).map(Value::from),
             FieldSource::Boolean(of) => of(entry).map(Value::from),
-            FieldSource::Bytes => figures(entry, |figure| figure.bytes.map(|bytes| bytes.to_i64().into())),
+            FieldSource::Bytes => {
+                figures(entry, |figure| figure.bytes.and_then(|bytes| i64::try_from(bytes.0).ok()).map(Value::from))
+            }
             FieldSource::Values => {
                 figures(entry, |figure| figure.value.filter(|value| value.is_finite()).map(Value::from))
             }

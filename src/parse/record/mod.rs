@@ -170,9 +170,8 @@ impl Record {
 
     /// A figure in bytes; `None` if `size` means "no limit".
     pub fn figure(&self, name: FigureName, size: Size<'_>) -> Option<Figure> {
-        // A limit that no machine has is none: kernels print it as 2^63 or 2^64 less a page.
-        let is_capacity = matches!(name, FigureName::MemcgLimit | FigureName::NodeTotal | FigureName::GpuTotal);
-        let bytes = size.bytes.filter(|bytes| !is_capacity || *bytes < Bytes::EIB)?;
+        // What no machine has can only be asked for. A limit of 2^64 less a page is none.
+        let bytes = size.bytes.filter(|bytes| name == FigureName::Requested || *bytes < Bytes::EIB)?;
         Some(self.stated(name, size.text, Some(bytes), None))
     }
 
