@@ -192,9 +192,10 @@ fn holders(facts: &mut Facts, incident: &Incident) {
         }
     }
     facts.say("consumers.own", Value::Number(held_by(incident, |of_job| of_job)));
-    let strangers = || others(incident, |of_job| !of_job).filter(|_| incident.kind == Kind::GpuOom);
-    let pids: Vec<String> = strangers().filter_map(|other| Some(other.pid?.to_string())).collect();
-    if !pids.is_empty() && pids.len() == strangers().count() {
+    let strangers = others(incident, |of_job| !of_job).filter(|_| incident.kind == Kind::GpuOom);
+    // Of all or of none: who ends some of them has not freed the device.
+    let pids: Option<Vec<String>> = strangers.map(|other| Some(other.pid?.to_string())).collect();
+    if let Some(pids) = pids.filter(|pids| !pids.is_empty()) {
         facts.say("consumers.stranger_pids", text(&pids.join(" ")));
     }
     facts.say("consumers.alike", number(alike(incident)));

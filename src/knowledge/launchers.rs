@@ -24,6 +24,8 @@ pub struct Launchers {
     pub setter: Vec<Setter>,
     /// The other words by which commands are recognised.
     pub programs: Programs,
+    /// Frameworks of which options are a launcher's own, and none of the script that it starts.
+    pub frameworks: Vec<String>,
     /// The variables that Slurm sets, by the directive's option that decides them.
     pub granted: BTreeMap<String, Vec<String>>,
     /// Those that it sets to the number behind the type that the option names: `gpu:a100:4`.
@@ -156,6 +158,11 @@ impl Launchers {
         let name = name.rsplit('/').next().unwrap_or(name);
         let is_it = |lister: &&Lister| lister.names.iter().any(|known| known == name);
         self.lister.iter().find(is_it).map_or(&[], |lister| &lister.lists)
+    }
+
+    /// Whether options of `framework` are a launcher's own.
+    pub fn has_options_of(&self, framework: &str) -> bool {
+        is_among(&self.frameworks, framework)
     }
 
     /// The option behind which the program `name` takes a name and its value.

@@ -150,7 +150,7 @@ fn fixed(requested: &Requested, quantity: &Quantity, count: Parameters, width: W
 }
 
 fn multiple(requested: &Requested, quantity: &Quantity, each: u64) -> Option<SizeMatch> {
-    let size = |count: u64| bytes(count.checked_mul(each)?);
+    let size = |count: u64| Some(Bytes(count.checked_mul(each)?.into()));
     let (least, most) = bounds(requested, |low| low / each.max(1));
     let count = roundest(least, most, |count| size(count).is_some_and(|size| requested.fits(size)))?;
     let spacing = (each as f64) * power_of_two_in(count) as f64;
@@ -166,7 +166,7 @@ fn multiple(requested: &Requested, quantity: &Quantity, each: u64) -> Option<Siz
 
 fn square(requested: &Requested, quantity: &Quantity, times: u64, width: u64) -> Option<SizeMatch> {
     let each = times.checked_mul(width)?;
-    let size = |length: u64| bytes(length.checked_mul(length)?.checked_mul(each)?);
+    let size = |length: u64| Some(Bytes(length.checked_mul(length)?.checked_mul(each)?.into()));
     let root = |bytes: u64| ((bytes / each.max(1)) as f64).sqrt() as u64;
     let (least, most) = bounds(requested, root);
     let length = roundest(least, most, |length| size(length).is_some_and(|size| requested.fits(size)))?;
@@ -181,10 +181,6 @@ fn square(requested: &Requested, quantity: &Quantity, times: u64, width: u64) ->
         multiple: Some(length),
         chance: requested.window() / spacing,
     })
-}
-
-fn bytes(size: u64) -> Option<Bytes> {
-    Some(Bytes(size.into()))
 }
 
 /// The range of counts whose sizes may be printed like this.

@@ -38,11 +38,6 @@ impl Bytes {
         (!UNLIMITED.contains(&bytes)).then_some(Bytes(bytes as i128))
     }
 
-    /// The number as conditions of rules and fields of the history know it, which end at 2^63.
-    pub fn to_i64(self) -> i64 {
-        i64::try_from(self.0).unwrap_or(if self.0 < 0 { i64::MIN } else { i64::MAX })
-    }
-
     /// The amount in GiB (2^30 bytes).
     pub fn gib(self) -> f64 {
         self.0 as f64 / Bytes::GIB.0 as f64
@@ -67,7 +62,7 @@ impl fmt::Display for Bytes {
 impl Serialize for Bytes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.0 < 0 {
-            return serializer.serialize_i64(self.to_i64());
+            return serializer.serialize_i64(i64::try_from(self.0).unwrap_or(i64::MIN));
         }
         serializer.serialize_u64(u64::try_from(self.0).unwrap_or(u64::MAX))
     }

@@ -67,7 +67,7 @@ pub(super) fn edit(
         let failed = launch.failed_command(document).filter(|_| given == Given::Flag);
         let of_script = || {
             let is_flag = document.format() == Format::Shell && given == Given::Flag;
-            script_behind(document).filter(|_| is_flag && !LAUNCHERS.contains(&&*knob.framework))
+            script_behind(document).filter(|_| is_flag && !Launchers::shipped().has_options_of(&knob.framework))
         };
         let command = failed.or_else(|| (0..document.commands().len()).filter(|_| is_listed).find(is_meant));
         let command = command.or_else(of_script);
@@ -80,9 +80,6 @@ pub(super) fn edit(
     let of_chart = || of_chart(launch, knob, to).find(is_possible);
     in_its_configuration.or_else(of_launcher).or_else(of_part).or_else(of_chart).map(|(_, edit)| edit)
 }
-
-/// Frameworks that have options of the launcher itself.
-const LAUNCHERS: [&str; 5] = ["accelerate", "torch", "deepspeed", "system", "ray"];
 
 /// The script that the main command of `document` starts, if that command is a launcher: what stands behind the script is the script's.
 fn script_behind(document: &Document) -> Option<usize> {

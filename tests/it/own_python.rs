@@ -2,12 +2,12 @@
 
 use std::error::Error;
 
-use crate::support::analyzed::{cause, patches, refused, report, root, stack, turned};
+use crate::support::analyzed::{cause, diff, patches, refused, report, root, stack, turned};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 fn first_diff(files: &[(&str, &str)]) -> Outcome<String> {
-    Ok(patches(&report(files)?)?.first().and_then(|patch| patch.diff.clone()).unwrap_or_default())
+    diff(&report(files)?)
 }
 
 /// The stack of a forward pass that a Trainer runs of a DeBERTa.
@@ -72,14 +72,14 @@ fn more_than_the_device_has_is_halved_until_it_fits() -> Outcome {
         [("/w/fit.py", "<module>", "loss.backward()"), ("torch/_tensor.py", "backward", "torch.autograd.backward(")];
     let log = stack(&calls) + oom;
     let end = report(&[("job.log", &log), ("fit.py", LOOP)])?;
-    let diff = patches(&end)?[0].diff.clone().unwrap_or_default();
-    assert!(diff.contains("+BATCH = 4\n+ACCUM_STEPS = 8\n"), "{diff}");
+    let first = diff(&end)?;
+    assert!(first.contains("+BATCH = 4\n+ACCUM_STEPS = 8\n"), "{first}");
     assert!(turned(&end)?.contains(&"torch.autocast.dtype"), "{:?}", turned(&end)?);
     // What computes in 16 bit already keeps half as much.
     let mixed = LOOP.replace("    loss = ", "    with torch.autocast('cuda'): loss = ");
     let end = report(&[("job.log", &(stack(&calls) + &refused("256.00 MiB", 11.76))), ("fit.py", &mixed)])?;
     assert!(!turned(&end)?.contains(&"torch.autocast.dtype"), "{:?}", turned(&end)?);
-    let diff = patches(&end)?[0].diff.clone().unwrap_or_default();
+    let diff = diff(&end)?;
     assert!(diff.contains("+BATCH = 8\n+ACCUM_STEPS = 4\n"), "{diff}");
     Ok(())
 }
@@ -163,7 +163,7 @@ fn a_replay_buffer_becomes_as_large_as_what_was_free() -> Outcome {
     let script = "from stable_baselines3 import SAC\nmodel = SAC('CnnPolicy', env, buffer_size=700_000, batch_size=64)\nmodel.learn(total_timesteps=5_000_000)\n";
     let end = report(&[("job.log", log), ("play.py", script)])?;
     assert_eq!(cause(&end)?, "rollout_batch_materialised");
-    let diff = patches(&end)?[0].diff.clone().unwrap_or_default();
+    let diff = diff(&end)?;
     assert!(diff.contains("buffer_size=290_000"), "{diff}");
     assert!(turned(&end)?.iter().all(|knob| !knob.contains("DataLoader")), "{:?}", turned(&end)?);
     Ok(())

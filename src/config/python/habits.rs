@@ -6,7 +6,7 @@ use tree_sitter::Node as Syntax;
 
 use super::super::habits::Habits;
 use super::literal::Definitions;
-use super::{dotted, in_order, parts};
+use super::{assignments, dotted, in_order, parts};
 use crate::knowledge::{CodeWords, ends_in, is_among};
 
 /// More names than rules ask for.
@@ -109,9 +109,7 @@ impl<'t> Kept<'t> {
 
     /// Whether it is done again and again: in a loop, or in a method to a list of the object, which outlives the call.
     fn outlives_a_step(&self, definitions: &Definitions<'_>) -> bool {
-        let mut around = std::iter::successors(self.node.parent(), Syntax::parent);
-        let stop =
-            around.find(|node| matches!(node.kind(), "for_statement" | "while_statement" | "function_definition"));
+        let stop = loop_or_function_around(self.node);
         match stop.filter(|stop| stop.kind() == "function_definition") {
             Some(method) => {
                 let name = name(definitions, method);
@@ -134,13 +132,21 @@ impl<'t> Kept<'t> {
         if is_tensor(definitions, self.value) {
             return Some((self.value.end_byte(), call.to_owned()));
         }
+        if self.is_sum || self.value.kind() != "identifier" {
+            return None;
+        }
         let of = definitions.words(self.value);
-        let is_whole = self.value.kind() == "identifier" && !self.is_sum;
-        let parts = nodes.iter().filter(|node| is_whole && node.kind() == "attribute");
+        let parts = nodes.iter().filter(|node| node.kind() == "attribute");
         let read: HashSet<&str> = parts.filter_map(|part| definitions.words(*part).strip_prefix(of)).collect();
         let part = CodeWords::shipped().tensors.iter().find(|part| read.contains(&*format!(".{part}")))?;
         Some((self.value.end_byte(), format!(".{part}{OFF_BOTH}")))
     }
+}
+
+/// The innermost loop or function that `node` stands in.
+fn loop_or_function_around(node: Syntax<'_>) -> Option<Syntax<'_>> {
+    std::iter::successors(node.parent(), Syntax::parent)
+        .find(|node| matches!(node.kind(), "for_statement" | "while_statement" | "function_definition"))
 }
 
 /// The function that `node` stands in.
@@ -249,13 +255,8 @@ fn wanted<'t>(definitions: &Definitions<'t>, nodes: &[Syntax<'t>]) -> HashSet<&'
             wanted.extend(names(arguments).chain(function.child_by_field_name("object").into_iter().flat_map(names)));
         }
     }
-    let assigned: Vec<(&str, Syntax<'t>)> = nodes
-        .iter()
-        .filter(|node| node.kind() == "assignment")
-        .filter_map(|node| parts(*node, "left", "right"))
-        .map(|(left, right)| (definitions.words(left), right))
-        .take(MOST * ROUNDS)
-        .collect();
+    let assigned: Vec<(&str, Syntax<'t>)> =
+        assignments(nodes).map(|(_, left, right)| (definitions.words(left), right)).take(MOST * ROUNDS).collect();
     for _ in 0..ROUNDS {
         let before = wanted.len();
         for (left, right) in &assigned {
@@ -287,9 +288,7 @@ fn hoards(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option<bool> {
     if !(makes || moves) || methods.into_iter().any(|method| is_among(&words.reduces, method)) {
         return None;
     }
-    let mut around = std::iter::successors(node.parent(), Syntax::parent);
-    let stop =
-        around.find(|node| matches!(node.kind(), "for_statement" | "while_statement" | "function_definition"))?;
+    let stop = loop_or_function_around(node)?;
     let read = stop.child_by_field_name("left").map(in_order).unwrap_or_default();
     let is_identifier = |node: &Syntax<'_>| node.kind() == "identifier";
     let names: Vec<&str> = read.into_iter().filter(is_identifier).map(|node| definitions.words(node)).collect();
@@ -324,9 +323,8 @@ fn is_bounded(definitions: &Definitions<'_>, of: &str, function: Syntax<'_>) -> 
 
 /// Whether the only thing that is called `of` is made as a dictionary: `self.cache = {}`.
 fn is_made_as_dictionary(definitions: &Definitions<'_>, nodes: &[Syntax<'_>], of: &str) -> bool {
-    let assigned = nodes.iter().filter(|node| node.kind() == "assignment");
-    let made = assigned.filter_map(|node| parts(*node, "left", "right"));
-    let mut values = made.filter(|(left, _)| definitions.words(*left) == of).map(|(_, value)| definitions.words(value));
+    let made = assignments(nodes).filter(|(_, left, _)| definitions.words(*left) == of);
+    let mut values = made.map(|(_, _, value)| definitions.words(value));
     let is_dictionary = |value: &str| ["{}", "dict()", "OrderedDict()"].iter().any(|empty| value.ends_with(empty));
     values.next().is_some_and(is_dictionary) && values.next().is_none()
 }

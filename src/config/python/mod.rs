@@ -159,6 +159,12 @@ fn parts<'t>(node: Syntax<'t>, one: &str, other: &str) -> Option<(Syntax<'t>, Sy
     node.child_by_field_name(one).zip(node.child_by_field_name(other))
 }
 
+/// The assignments among `nodes`, with both their sides.
+fn assignments<'n, 't>(nodes: &'n [Syntax<'t>]) -> impl Iterator<Item = (Syntax<'t>, Syntax<'t>, Syntax<'t>)> + 'n {
+    let sides = |node: &Syntax<'t>| parts(*node, "left", "right").map(|(left, right)| (*node, left, right));
+    nodes.iter().filter(|node| node.kind() == "assignment").filter_map(sides)
+}
+
 /// All nodes with a name, in the order of the text.
 fn in_order(root: Syntax<'_>) -> Vec<Syntax<'_>> {
     let (mut nodes, mut cursor) = (Vec::new(), root.walk());

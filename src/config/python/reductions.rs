@@ -6,7 +6,7 @@ use std::ops::Range;
 use tree_sitter::Node as Syntax;
 
 use super::literal::Definitions;
-use super::{dotted, in_order, parts};
+use super::{assignments, dotted, in_order, parts};
 use crate::knowledge::CodeWords;
 
 /// What an argument means for the function that sees what it reduced.
@@ -70,8 +70,8 @@ fn again(definitions: &Definitions<'_>, function: Syntax<'_>) -> Option<Vec<Repe
     let mut settled: Vec<Range<usize>> = Vec::new();
     let mut calls: Vec<Repeated> = Vec::new();
     // What is bound to the part, or to the first of all parts, is the same.
-    let assigned = assignments(&nodes);
-    for (node, left, right) in assigned.iter().copied() {
+    let assigned: Vec<_> = assignments(&nodes).collect();
+    for &(node, left, right) in &assigned {
         let (left_words, right_words) = (definitions.words(left), definitions.words(right));
         let is_part = whole.iter().any(|part| right_words.starts_with(part.as_str())) && !right_words.contains("arg");
         match left.kind() {
@@ -96,7 +96,7 @@ fn again(definitions: &Definitions<'_>, function: Syntax<'_>) -> Option<Vec<Repe
         settled.push(call.byte_range());
         calls.push((call.byte_range(), value.to_owned()));
         // A name that takes the result is that of the result from there on.
-        let rebound = assigned.iter().copied().find(|(_, left, right)| {
+        let rebound = assigned.iter().find(|(_, left, right)| {
             definitions.words(*left) == value && right.byte_range().contains(&call.start_byte())
         });
         settled.extend(rebound.map(|(node, ..)| node.start_byte()..function.end_byte()));
@@ -107,10 +107,4 @@ fn again(definitions: &Definitions<'_>, function: Syntax<'_>) -> Option<Vec<Repe
             && !settled.iter().any(|span| span.start <= at.start && at.end <= span.end)
     };
     (!calls.is_empty() && !nodes.iter().any(is_used)).then_some(calls)
-}
-
-/// The assignments among `nodes`, with both their sides.
-fn assignments<'t>(nodes: &[Syntax<'t>]) -> Vec<(Syntax<'t>, Syntax<'t>, Syntax<'t>)> {
-    let sides = |node: &Syntax<'t>| parts(*node, "left", "right").map(|(left, right)| (*node, left, right));
-    nodes.iter().filter(|node| node.kind() == "assignment").filter_map(sides).collect()
 }

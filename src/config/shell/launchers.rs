@@ -64,7 +64,7 @@ pub(super) fn is_program(field: &str) -> bool {
         || field.ends_with(".py")
         || field.ends_with(".sh")
         || launchers().programs.is_named(word)
-        || launchers().named().any(|(known, _)| known.split(' ').next() == Some(word))
+        || is_launcher(word)
 }
 
 /// Whether a launcher has this name, which has another command behind it.

@@ -15,7 +15,7 @@ use std::ops::Range;
 use super::super::edit::Edit;
 use super::words::{Content, Operator, Part, Token, Word, tokens};
 use commands::Started;
-use loops::{Loop, Repeats};
+use loops::Loop;
 
 /// The name of the setting.
 pub(super) const KEY: &str = "processes at once";
@@ -229,7 +229,7 @@ impl Reader<'_> {
         let Some(closed) = self.loops.pop() else { return };
         let Some(started) = closed.started.first() else { return };
         // What a loop within a loop does cannot be told from its own items.
-        let (Repeats::Count(count), true) = (closed.repeats, self.loops.is_empty()) else { return };
+        let (Some(count), true) = (closed.repeats, self.loops.is_empty()) else { return };
         let body = self.text.get(closed.header.end..end).unwrap_or_default();
         let limit = loops::limit(body, closed.header.end);
         let devices = match started.spread {

@@ -148,7 +148,7 @@ pub(in crate::parse) fn bare_bytes(input: &str, is_whole: bool) -> IResult<&str,
         true => !is_whole,
         false => rest.starts_with(|c: char| c.is_alphanumeric() || "%_/:-×*".contains(c)),
     };
-    let bytes = Some(Bytes(count.into())).filter(|_| !counts_a_noun && !goes_on);
+    let bytes = (!counts_a_noun && !goes_on).then_some(Bytes(count.into()));
     match bytes {
         Some(_) => Ok((rest, Size { text, bytes })),
         None => Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::Verify))),

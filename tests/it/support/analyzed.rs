@@ -61,6 +61,11 @@ pub fn turned(report: &Report) -> Outcome<Vec<&str>> {
     Ok(patches(report)?.iter().map(|patch| &*patch.knob).collect())
 }
 
+/// The diff of the first of them, empty if there is none.
+pub fn diff(report: &Report) -> Outcome<String> {
+    Ok(patches(report)?.first().and_then(|patch| patch.diff.clone()).unwrap_or_default())
+}
+
 /// What the allocator of a GPU of `capacity` GiB says.
 pub fn refused(requested: &str, capacity: f64) -> String {
     let held = capacity - 0.05;

@@ -12,7 +12,8 @@ use crate::config::shell::words::Content;
 pub(super) struct Loop {
     /// From `for` to the last of its items.
     pub header: Range<usize>,
-    pub repeats: Repeats,
+    /// How often its body runs, if that can be told without running it.
+    pub repeats: Option<usize>,
     pub way: Way,
     /// The loop's variable, and those that its body makes of it, with what they are made of.
     pub names: Vec<(String, String)>,
@@ -23,13 +24,6 @@ pub(super) struct Loop {
     pub differs: bool,
     /// Whether its body waits for what it started.
     pub waits: bool,
-}
-
-/// How often a body runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Repeats {
-    Count(usize),
-    Unknown,
 }
 
 /// The number of processes up to which the body of a loop starts another one.
@@ -49,7 +43,7 @@ impl Loop {
         let started = Vec::new();
         Loop {
             header: 0..0,
-            repeats: Repeats::Unknown,
+            repeats: None,
             way: Way::Elsewhere,
             names,
             started,
@@ -139,8 +133,8 @@ pub(super) fn says(words: &str, name: &str) -> bool {
     words.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
 }
 
-fn repeats(count: usize) -> Repeats {
-    if (1..=MOST).contains(&count) { Repeats::Count(count) } else { Repeats::Unknown }
+fn repeats(count: usize) -> Option<usize> {
+    (1..=MOST).contains(&count).then_some(count)
 }
 
 /// How many items a word of the list is; `None` if only a run would show it.
