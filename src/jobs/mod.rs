@@ -46,13 +46,14 @@ pub(crate) fn of_logs(
         Grouping::ByJob if reads.len() < 2 || logs < 2 => return vec![0; reads.len()],
         Grouping::ByJob => {}
     }
+    let common = name::common_folders(reads.iter().map(|read| &*read.path));
     let mut traces: Vec<Trace> = Vec::new();
     let mut known: HashMap<name::Key, usize> = HashMap::new();
     // Logs of ranks, which may be hundreds, share one name and one trace.
     let of_read: Vec<usize> = reads
         .iter()
         .map(|read| {
-            let trace = Trace::of(read, named, knowledge);
+            let trace = Trace::of(read, named, common, knowledge);
             let key = trace.path.key();
             match known.get(&key) {
                 Some(index) if !traces[*index].contradicts(&trace) => {

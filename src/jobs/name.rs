@@ -33,22 +33,25 @@ pub(super) struct LogPath {
 pub(super) type Key = (Vec<Vec<String>>, Vec<String>, BTreeSet<String>);
 
 impl LogPath {
-    /// Parses the path of a log; `is_named` says whether the user named it.
-    pub fn of(path: &str, is_named: bool) -> LogPath {
+    /// Parses the path of a log; `is_named` says whether the user named it, and `common` how many of its folders hold all logs. A number
+    /// in the name of such a folder tells no log from another, whether it is an id or chance: `/tmp/run.ab1234`.
+    pub fn of(path: &str, is_named: bool, common: usize) -> LogPath {
         let (node, path) = node_and_path(path).map_or((None, path), |(node, path)| (Some(node), path));
-        let (folder, file) = path.rsplit_once(['/', '!']).unwrap_or(("", path));
-        let folders: Vec<String> = match is_named {
-            true => Vec::new(),
-            false => folder.split(['/', '!']).filter(|part| !part.is_empty()).map(str::to_lowercase).collect(),
-        };
+        let (_, file) = path.rsplit_once(['/', '!']).unwrap_or(("", path));
+        let folders = if is_named { Vec::new() } else { folders(path) };
         let file = file.to_lowercase();
         let of_session = words().session.iter().any(|name| file.starts_with(name));
         let node = node.map(str::to_lowercase);
         let mut path = LogPath { of_session, is_named, node, folders: folders.clone(), ..LogPath::default() };
         // A session's workers are named by digests, so they get one shape, which no name can have because of its blanks.
         path.shape = if of_session { vec!["of a session".to_owned()] } else { path.read(&file) };
-        for folder in &folders {
+        for (depth, folder) in folders.iter().enumerate() {
+            let own = path.ids.clone();
             path.read(folder);
+            if depth < common {
+                let shared = std::mem::replace(&mut path.ids, own);
+                path.words.extend(shared);
+            }
         }
         path
     }
@@ -157,18 +160,27 @@ fn looks_like_time(number: &str) -> bool {
     matches!(number.len(), 8 | 12 | 14) && number.starts_with("20") || number.len() >= 10 && number.starts_with('1')
 }
 
+/// The folders of a file, outermost first.
+fn folders(path: &str) -> Vec<String> {
+    let folder = path.rsplit_once(['/', '!']).map_or("", |(folder, _)| folder);
+    folder.split(['/', '!']).filter(|part| !part.is_empty()).map(str::to_lowercase).collect()
+}
+
 /// How many folders two paths share, from the root on.
 pub(super) fn shared_folders(a: &str, b: &str) -> usize {
-    let folders = |path: &str| -> Vec<String> {
-        let parts: Vec<String> = path.split(['/', '!']).map(str::to_owned).collect();
-        parts[..parts.len().saturating_sub(1)].to_vec()
-    };
     folders(a).iter().zip(folders(b).iter()).take_while(|(a, b)| a == b).count()
+}
+
+/// How many folders hold all of `paths`, which may be of several nodes.
+pub(super) fn common_folders<'a>(mut paths: impl Iterator<Item = &'a str>) -> usize {
+    let own = |path: &'a str| node_and_path(path).map_or(path, |(_, path)| path);
+    let Some(first) = paths.next().map(own) else { return 0 };
+    paths.map(|path| shared_folders(first, own(path))).min().unwrap_or(0)
 }
 
 /// Whether two files' names share a word that may name an experiment, or an id: `llama8b.sh` and `llama8b.log`.
 pub(super) fn shares_name(a: &str, b: &str) -> bool {
-    let (a, b) = (LogPath::of(a, true), LogPath::of(b, true));
+    let (a, b) = (LogPath::of(a, true, 0), LogPath::of(b, true, 0));
     a.words.intersection(&b.words).next().is_some() || a.ids.intersection(&b.ids).next().is_some()
 }
 
@@ -177,7 +189,7 @@ mod tests {
     use super::*;
 
     fn alike(a: &str, b: &str) -> bool {
-        LogPath::of(a, false).is_alike(&LogPath::of(b, false))
+        LogPath::of(a, false, 0).is_alike(&LogPath::of(b, false, 0))
     }
 
     #[test]
@@ -198,7 +210,7 @@ mod tests {
 
     #[test]
     fn what_names_an_experiment_is_told_from_what_names_a_program() {
-        let words = |path: &str| LogPath::of(path, true).words.into_iter().collect::<Vec<_>>();
+        let words = |path: &str| LogPath::of(path, true, 0).words.into_iter().collect::<Vec<_>>();
         assert_eq!(words("train_rank3.log"), Vec::<String>::new());
         assert_eq!(words("qwen-sft-train.log"), ["qwen", "sft"]);
         assert!(shares_name("exp/qwen.sh", "exp/qwen_train.log") && !shares_name("exp/launch.sh", "exp/train.log"));

@@ -49,11 +49,11 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// The trace of one log.
-    pub fn of(read: &InputFindings, named: &[String], knowledge: &Knowledge) -> Trace {
+    /// The trace of one log; `named` are the paths that the user gave, and `common` folders hold all logs.
+    pub fn of(read: &InputFindings, named: &[String], common: usize, knowledge: &Knowledge) -> Trace {
         let is_named = named.iter().any(|path| **path == *read.path);
-        let mut trace =
-            Trace { path: LogPath::of(&read.path, is_named), is_kernel: read.role == Role::Kernel, ..Trace::default() };
+        let path = LogPath::of(&read.path, is_named, common);
+        let mut trace = Trace { path, is_kernel: read.role == Role::Kernel, ..Trace::default() };
         trace.hosts.extend(trace.path.node.clone());
         let findings = &read.findings;
         let wall = |time: &crate::model::Timestamp| (time.clock == Clock::Wall).then_some(time.seconds);

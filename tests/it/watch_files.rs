@@ -125,18 +125,23 @@ fn what_keeps_graphs_is_named_with_its_line() -> Outcome {
 
 #[test]
 fn files_of_two_jobs_in_a_folder_go_each_to_its_own() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    for (job, log) in [("growing", "first.log"), ("trainer-evaluation", "second.log")] {
-        let [printed, watched] = files(job)?;
-        fs::copy(&printed, folder.path().join(log))?;
-        fs::copy(&watched, folder.path().join(watched.file_name().ok_or("no name")?))?;
-    }
-    let both = report(&[folder.path()])?;
-    let reports = both["reports"].as_array().ok_or("one job")?;
-    assert_eq!(reports.len(), 2, "{both:#}");
-    for report in reports {
-        incident(report);
-        assert_eq!(report["inputs"].as_array().map(Vec::len), Some(2), "{report:#}");
+    // The number in the name of the folder that holds both is of neither.
+    for name in ["runs", "run.ab1234"] {
+        let home = tempfile::tempdir()?;
+        let folder = home.path().join(name);
+        fs::create_dir(&folder)?;
+        for (job, log) in [("growing", "first.log"), ("trainer-evaluation", "second.log")] {
+            let [printed, watched] = files(job)?;
+            fs::copy(&printed, folder.join(log))?;
+            fs::copy(&watched, folder.join(watched.file_name().ok_or("no name")?))?;
+        }
+        let both = report(&[&folder])?;
+        let reports = both["reports"].as_array().ok_or("one job")?;
+        assert_eq!(reports.len(), 2, "{both:#}");
+        for report in reports {
+            incident(report);
+            assert_eq!(report["inputs"].as_array().map(Vec::len), Some(2), "{report:#}");
+        }
     }
     Ok(())
 }
