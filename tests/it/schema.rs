@@ -36,6 +36,48 @@ fn the_shipped_schemas_are_up_to_date() -> Outcome {
     Ok(())
 }
 
+/// The causes that programs reading a report may count on. A name may be added; none is changed or removed.
+const CAUSES: [&str; 26] = [
+    "activations_too_large",
+    "allocator_fault",
+    "checkpoint_load_duplication",
+    "checkpoint_save_gather",
+    "colocated_memory_contention",
+    "container_limit_too_small",
+    "dataloader_memory",
+    "fragmentation",
+    "gpu_memory_growth",
+    "gpu_shared_with_others",
+    "gradients_too_large",
+    "host_memory_growth",
+    "host_offload_pressure",
+    "hugepage_reservation",
+    "kv_cache_overcommit",
+    "long_sequence_outlier",
+    "machine_wide_pressure",
+    "object_store_pressure",
+    "optimizer_states_on_gpu",
+    "pinned_memory_pressure",
+    "placement_constraint",
+    "rollout_batch_materialised",
+    "shm_too_small",
+    "too_many_workers",
+    "weight_gather_spike",
+    "weights_do_not_fit",
+];
+
+#[test]
+fn shipped_rules_conclude_the_causes_that_readers_of_reports_know() -> Outcome {
+    let mut concluded = std::collections::BTreeSet::new();
+    for entry in fs::read_dir(root().join("rules/causes"))? {
+        let rule: toml::Table = fs::read_to_string(entry?.path())?.parse()?;
+        concluded.extend(rule.get("cause").and_then(|cause| cause.as_str()).map(str::to_owned));
+    }
+    concluded.remove("unknown");
+    assert!(concluded.iter().eq(CAUSES.iter()), "{concluded:#?}");
+    Ok(())
+}
+
 #[cfg(feature = "server")]
 #[test]
 fn the_shipped_description_of_the_interface_is_up_to_date() -> Outcome {
