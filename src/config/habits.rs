@@ -20,6 +20,8 @@ pub struct Habits {
     pub releases: Vec<(usize, String)>,
     /// Where functions begin that evaluate and keep graphs that nobody needs.
     pub graphs: Vec<usize>,
+    /// Which statements ask a model that learns nothing and keep its graph: `scores = reference(batch)`.
+    pub frozen: Vec<Range<usize>>,
     /// Where an array of the host is put to a list in each pass of a loop: `images.append(batch.numpy())`.
     pub hoards: Vec<Range<usize>>,
     /// Where a data set keeps what it has read: `self.cache[index] = image` in `__getitem__`.
@@ -80,9 +82,14 @@ impl Document {
         self.habits().map_or(0, |habits| habits.clears.len())
     }
 
-    /// How many functions of a program in Python evaluate and keep graphs that nobody needs.
+    /// How many functions and statements of a program in Python ask models and keep graphs that nobody needs.
     pub(super) fn graphs(&self) -> usize {
-        self.habits().map_or(0, |habits| habits.graphs.len())
+        self.habits().map_or(0, |habits| habits.graphs.len() + habits.frozen.len())
+    }
+
+    /// Where a program in Python asks a model that learns nothing and keeps its graph: `scores = reference(batch)`.
+    pub fn asks_with_graph(&self) -> Vec<Citation> {
+        self.habits().map_or_else(Vec::new, |habits| self.cited(&habits.frozen))
     }
 
     fn cited(&self, spans: &[Range<usize>]) -> Vec<Citation> {

@@ -37,6 +37,12 @@ pub struct CodeWords {
     pub without_graph: Vec<String>,
     /// Parts of the names of functions that run a model and learn nothing from it.
     pub learns_nothing: Vec<String>,
+    /// First parts of the names of models that learn nothing.
+    pub frozen: Vec<String>,
+    /// Parts of the names of models that learn, beside [`models`](CodeWords::models).
+    pub learned: Vec<String>,
+    /// Attributes of a model that say that it may learn.
+    pub trains: Vec<String>,
     /// Parts of the names by which models are called.
     pub models: Vec<String>,
     /// What a function that learns calls beside a backward pass.

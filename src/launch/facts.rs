@@ -56,6 +56,8 @@ impl JobConfig<'_> {
         facts.cite("script.calls", Value::List(calls), Vec::new());
         let kept: Vec<Citation> = programs.iter().flat_map(|document| document.kept()).collect();
         facts.cite("script.keeps", Value::List(kept.iter().map(|cite| text(&cite.text)).collect()), kept);
+        let asked: Vec<Citation> = programs.iter().flat_map(|document| document.asks_with_graph()).collect();
+        facts.cite("script.asks_with_graph", Value::List(asked.iter().map(|cite| text(&cite.text)).collect()), asked);
     }
 
     /// Adds the number of ranks if the configuration gives their number per node. If it does not mention nodes, there

@@ -14,7 +14,7 @@ use nom::sequence::{delimited, preceded, terminated};
 use super::text::{self, Size};
 use super::{Example, Follow, Grammar, Joint, Line, Record, origin};
 use crate::model::FigureName::{GpuIndex, Requested};
-use crate::model::{Bytes, Event, Kind, Severity};
+use crate::model::{Bytes, Derivation, Event, Figure, Kind, Severity};
 
 /// See the module.
 pub struct TensorFlow;
@@ -87,10 +87,11 @@ fn allocator(record: &Record) -> Option<Event> {
         return None;
     }
     let severity = if whole.contains(NO_FAILURE) { Severity::Pressure } else { Severity::Fatal };
-    let device = name.and_then(|name| name.strip_prefix("GPU_")?.split('_').next()?.parse().ok());
+    let device: Option<u32> = name.and_then(|name| name.strip_prefix("GPU_")?.split('_').next()?.parse().ok());
     let kind = kind(name.unwrap_or_default());
     let mut event = origin::shortage(record, "tensorflow", &whole[at..], kind, severity, device);
     event.figures.extend(record.figure(Requested, size));
+    event.figures.extend(name.zip(device).map(|(name, device)| record.number(GpuIndex, name, f64::from(device))));
     event.facts.extend(name.map(|name| record.fact("tensorflow.allocator", name)));
     Some(event)
 }
@@ -119,16 +120,27 @@ fn tensor(record: &Record) -> Option<Event> {
     let mut event = origin::shortage(record, "tensorflow", part, kind, Severity::Fatal, device);
     event.figures.extend(index.map(|(words, index)| record.number(GpuIndex, words, f64::from(index))));
     event.facts.push(record.fact("tensorflow.shape", tensor.shape));
-    // A buffer: its only dimension is its size.
-    if matches!(tensor.dtype, Some("uint8" | "int8")) {
-        let bytes = tensor.shape.parse().ok().map(Bytes);
-        event.figures.extend(record.figure(Requested, Size { text: tensor.shape, bytes }));
-    }
+    event.figures.extend(requested(record, &tensor));
     let batch = batch(tensor.shape).and_then(|words| Some((words, words.parse().ok()?)));
     event.facts.extend(batch.map(|(words, batch)| record.number_fact("tensorflow.batch", words, batch)));
     event.facts.extend(tensor.dtype.map(|dtype| record.fact("tensorflow.dtype", dtype)));
     event.facts.extend(tensor.allocator.map(|name| record.fact("tensorflow.allocator", name)));
     Some(event)
+}
+
+/// The size of the tensor, as its shape and its type make it.
+fn requested(record: &Record, tensor: &Tensor<'_>) -> Option<Figure> {
+    let width = tensor.width()?;
+    let dimensions = || tensor.shape.split(',').map(str::trim);
+    let multiplied = |bytes: i128, dimension: &str| bytes.checked_mul(dimension.parse().ok()?);
+    let bytes = dimensions().try_fold(width, multiplied).map(Bytes)?;
+    let mut figure = record.figure(Requested, Size { text: tensor.shape, bytes: Some(bytes) })?;
+    // A buffer: its only dimension is its size.
+    if width > 1 || tensor.shape.contains(',') {
+        let formula = format!("{} × {width} bytes", dimensions().collect::<Vec<_>>().join(" × "));
+        figure.derived = Some(Derivation { formula, from: vec![record.cite(tensor.shape)] });
+    }
+    Some(figure)
 }
 
 /// Whether `part` is the text of an error and not a comment that quotes one.
@@ -149,6 +161,20 @@ struct Tensor<'a> {
     dtype: Option<&'a str>,
     device: Option<&'a str>,
     allocator: Option<&'a str>,
+}
+
+impl Tensor<'_> {
+    /// How many bytes an element takes, if the type is known.
+    fn width(&self) -> Option<i128> {
+        match self.dtype? {
+            "bool" | "int8" | "uint8" => Some(1),
+            "half" | "bfloat16" | "int16" | "uint16" => Some(2),
+            "float" | "int32" | "uint32" => Some(4),
+            "double" | "int64" | "uint64" | "complex64" => Some(8),
+            "complex128" => Some(16),
+            _ => None,
+        }
+    }
 }
 
 fn described(text: &str) -> IResult<&str, Tensor<'_>> {
@@ -179,7 +205,7 @@ const EXAMPLES: &[Example] = &[
     Example {
         version: "tensorflow 1.15–2.15, the caller can do without",
         text: "2026-03-01 10:00:00.594950: W tensorflow/core/common_runtime/bfc_allocator.cc:243] Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.25GiB with freed_by_count=0. The caller indicates that this is not a failure, but may mean that there could be performance gains if more memory were available.",
-        states: &[("pressure", "gpu_oom"), ("requested", "1.25GiB"), ("device", "0")],
+        states: &[("pressure", "gpu_oom"), ("requested", "1.25GiB"), ("gpu_index", "GPU_0_bfc"), ("device", "0")],
     },
     Example {
         version: "tensorflow 2.2–2.15, jaxlib 0.3–0.4",
@@ -187,6 +213,7 @@ const EXAMPLES: &[Example] = &[
         states: &[
             ("kind", "gpu_oom"),
             ("requested", "2.25GiB"),
+            ("gpu_index", "GPU_1_bfc"),
             ("device", "1"),
             ("tensorflow.allocator", "GPU_1_bfc"),
         ],

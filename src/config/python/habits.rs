@@ -6,7 +6,7 @@ use tree_sitter::Node as Syntax;
 
 use super::super::habits::Habits;
 use super::literal::Definitions;
-use super::{assignments, dotted, in_order, parts};
+use super::{assignments, dotted, frozen, in_order, parts};
 use crate::knowledge::{CodeWords, ends_in, is_among};
 
 /// More names than rules ask for.
@@ -52,6 +52,7 @@ pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits 
     }
     let graphs = nodes.iter().filter_map(|node| keeps_graphs(definitions, *node)).take(MOST);
     habits.graphs = graphs.collect();
+    habits.frozen = frozen::of(definitions, nodes);
     let hoards = nodes.iter().filter_map(|node| Some((*node, hoards(definitions, *node)?))).take(MOST);
     // What a model is given is larger than what it gives.
     let (inputs, others): (Vec<_>, Vec<_>) = hoards.partition(|(_, is_input)| *is_input);
@@ -144,18 +145,18 @@ impl<'t> Kept<'t> {
 }
 
 /// The innermost loop or function that `node` stands in.
-fn loop_or_function_around(node: Syntax<'_>) -> Option<Syntax<'_>> {
+pub(super) fn loop_or_function_around(node: Syntax<'_>) -> Option<Syntax<'_>> {
     std::iter::successors(node.parent(), Syntax::parent)
         .find(|node| matches!(node.kind(), "for_statement" | "while_statement" | "function_definition"))
 }
 
 /// The function that `node` stands in.
-fn function_around(node: Syntax<'_>) -> Option<Syntax<'_>> {
+pub(super) fn function_around(node: Syntax<'_>) -> Option<Syntax<'_>> {
     std::iter::successors(node.parent(), Syntax::parent).find(|node| node.kind() == "function_definition")
 }
 
 /// The name of a function's definition.
-fn name<'t>(definitions: &Definitions<'t>, function: Syntax<'_>) -> Option<&'t str> {
+pub(super) fn name<'t>(definitions: &Definitions<'t>, function: Syntax<'_>) -> Option<&'t str> {
     function.child_by_field_name("name").map(|name| definitions.words(name))
 }
 

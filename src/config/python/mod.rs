@@ -6,6 +6,7 @@
 
 mod attributes;
 mod edit;
+mod frozen;
 mod habits;
 mod literal;
 mod moves;

@@ -7,7 +7,7 @@ use tree_sitter::Node as Syntax;
 
 use super::super::edit::{Edit, indentation, line_end, line_start, newline};
 use super::literal::Definitions;
-use super::{Call, Code, dotted};
+use super::{Call, Code, dotted, frozen};
 use crate::knowledge::{CodeCall, CodeWords, ends_in};
 
 /// One such statement, or the end of one that also makes the value.
@@ -84,7 +84,7 @@ pub(super) fn call(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
         return empties(text, code);
     }
     if let Some(module) = &row.decorates {
-        return decorate(text, code, &format!("@{module}.{method}()"), module);
+        return without_graphs(text, code, &format!("{module}.{method}()"), module);
     }
     if !row.instead_of.is_empty() {
         return instead(text, code, row, method);
@@ -120,10 +120,12 @@ fn empties(text: &str, code: &Code) -> Option<Vec<Edit>> {
     edits.filter(|edits| !edits.is_empty())
 }
 
-/// The edits that put `decorator` above each function that keeps graphs which nobody needs, if the code knows `module` by its name.
-fn decorate(text: &str, code: &Code, decorator: &str, module: &str) -> Option<Vec<Edit>> {
-    let above = |at: &usize| Edit::insert(*at, format!("{decorator}{}{}", newline(text), indentation(text, *at)));
-    let edits: Vec<Edit> = code.habits.graphs.iter().map(above).collect();
+/// The edits that put the decorator `call` above each function that keeps graphs which nobody needs, and each other such statement into a
+/// block of it, if the code knows `module` by its name.
+fn without_graphs(text: &str, code: &Code, call: &str, module: &str) -> Option<Vec<Edit>> {
+    let above = |at: &usize| Edit::insert(*at, format!("@{call}{}{}", newline(text), indentation(text, *at)));
+    let mut edits: Vec<Edit> = code.habits.graphs.iter().map(above).collect();
+    edits.extend(frozen::within(text, &code.habits.frozen, &format!("with {call}:"))?);
     Some(edits).filter(|edits| !edits.is_empty() && imports(text, module))
 }
 

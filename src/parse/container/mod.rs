@@ -80,7 +80,9 @@ impl Grammar for Container {
         if eviction::goes_on(first, next.body()) {
             return Follow::Join(Joint::Line);
         }
-        const LABELS: [&str; 11] = [
+        const LABELS: [&str; 13] = [
+            "Last State:",
+            "Reason:",
             "Exit Code:",
             "Signal:",
             "Message:",

@@ -5,7 +5,7 @@
 //! Paddle's `fluid/imperative/data_loader.cc` (2.0–3.0), joblib's loky, datasets' `utils/py_utils.py`, vLLM's `multiproc_executor.py` and `multiproc_worker_utils.py`.
 
 use nom::branch::alt;
-use nom::bytes::complete::{tag, take_until};
+use nom::bytes::complete::{tag, take_until, take_while1};
 use nom::character::complete::space0;
 use nom::combinator::opt;
 use nom::multi::separated_list1;
@@ -47,14 +47,17 @@ fn data_loader(record: &Record) -> Vec<Event> {
 }
 
 fn loader(words: &str) -> IResult<&str, (Vec<&str>, Exit)> {
-    let pids = separated_list1(tag(", "), preceded(space0, text::digits));
+    // People blank pids: `(pid xxx)`.
+    let pid = take_while1(|c: char| c.is_ascii_alphanumeric() || "*#.<>".contains(c));
+    let pids = separated_list1(tag(", "), preceded(space0, pid));
     let pids = delimited(alt((tag("(pid "), tag("(pid(s) "))), pids, tag(") "));
     let killed = preceded(opt(tag("exited ")), tag("is killed by signal: "));
     let signal = preceded(killed, signals::signal).map(Exit::Signal);
     let codes = alt((tag("exited unexpectedly with exit code "), tag("exited unexpectedly with code ")));
     let code = preceded(codes, signals::status);
     let code = code.map(|(_, status)| Exit::from_status(status));
-    let gone = tag("exited unexpectedly").map(|_| Exit::Vanished);
+    // The signal of a line that was cut is not known.
+    let gone = alt((tag("exited unexpectedly"), tag("is killed by signal"))).map(|_| Exit::Vanished);
     let name = alt((tag("DataLoader worker "), tag("DataLoader process ")));
     (preceded(name, pids), alt((signal, code, gone))).parse(words)
 }
@@ -122,12 +125,13 @@ pub(super) const EXIT_CODES: &str = "The exit codes of the workers are {";
 
 /// Process pools that lost a worker.
 fn pool(record: &Record) -> Option<Event> {
-    const GONE: [&str; 4] = [
+    const GONE: [&str; 3] = [
         "A process in the process pool was terminated abruptly",
         "A child process terminated abruptly, the process pool is not usable",
         POOL_WORKER,
-        "One of the subprocesses has abruptly died during map operation",
     ];
+    const SUBPROCESS: &str = "One of the subprocesses has";
+    const MAPPED: &str = "abruptly died during map operation";
     let text = record.text();
     // loky: `The exit codes of the workers are {SIGKILL(-9), SIGTERM(-15)}`
     if let Some(words) = text::spoken(text, EXIT_CODES)
@@ -139,6 +143,7 @@ fn pool(record: &Record) -> Option<Event> {
         let kill = exits.iter().find(|exit| **exit == Exit::KILL);
         return kill.or(exits.first()).map(|exit| death(record, text::line(words), *exit, None));
     }
-    let words = GONE.iter().find_map(|head| text::spoken(text, head).next())?;
+    let mapped = || text::spoken(text, SUBPROCESS).find(|words| text::line(words).contains(MAPPED));
+    let words = GONE.iter().find_map(|head| text::spoken(text, head).next()).or_else(mapped)?;
     Some(death(record, text::line(words), Exit::Vanished, None))
 }
