@@ -11,6 +11,7 @@ use cel::{Context, Env, ExecutionError, IdedExpr, Value as CelValue};
 
 use super::cost;
 use super::known::{Facts, Value};
+use super::pattern;
 use super::word_match::tokens;
 
 /// The answer to a condition.
@@ -86,6 +87,11 @@ fn says(This(said): This<CelValue>, Arguments(phrases): Arguments) -> Result<boo
         phrase.len() > 1 && words.iter().any(|words| words.contains(&phrase))
     };
     Ok(phrases.iter().filter_map(as_text).any(is_said))
+}
+
+/// `set.model.fits("(?i)flux[.]1")`: whether a text has what a pattern describes.
+fn fits(This(text): This<Arc<String>>, pattern: Arc<String>) -> Result<bool, ExecutionError> {
+    pattern::fits(&text, &pattern).map_err(|problem| ExecutionError::function_error("fits", problem))
 }
 
 fn as_text(value: &CelValue) -> Option<&str> {
@@ -262,6 +268,7 @@ fn last_number(value: &CelValue) -> f64 {
 fn add_functions(context: &mut Context<'_, '_>) {
     let added = [
         context.add_function("says", says),
+        context.add_function("fits", fits),
         context.add_function("larger", |a: f64, b: f64| a.max(b)),
         context.add_function("smaller", |a: f64, b: f64| a.min(b)),
         context.add_function("floor", |a: f64| a.floor()),
@@ -326,6 +333,7 @@ mod tests {
     fn no_shipped_condition_looks_for_a_part_of_a_word() -> Result<(), Box<dyn std::error::Error>> {
         for condition in shipped()? {
             assert!(!condition.contains(".contains(") && !condition.contains(".matches("), "{condition}");
+            assert!(!condition.contains(".fits("), "{condition}");
         }
         Ok(())
     }

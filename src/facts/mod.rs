@@ -9,6 +9,7 @@ mod cost;
 mod gather;
 mod inspect;
 mod known;
+mod pattern;
 mod requested;
 mod snapshot;
 mod trend;

@@ -217,6 +217,10 @@ impl SettingIndex {
         documents: &[Document],
         knobs: &'k Knobs,
     ) -> HashMap<Arc<str>, Vec<&'k Knob>> {
+        // Asking reads the knobs of all frameworks.
+        if !documents.iter().any(|document| matches!(document.format(), Format::Json | Format::Yaml)) {
+            return HashMap::new();
+        }
         // Any program may keep `gradient_accumulation_steps` in JSON.
         let is_shared = |knob: &Knob| {
             let others = || knobs.iter().filter(|other| other.framework != knob.framework);

@@ -72,12 +72,7 @@ impl<'k> JobConfig<'k> {
         });
         documents.extend(printed);
         let index = SettingIndex::of(&documents);
-        // Without documents, the lookup of all knobs can be skipped.
-        let keyed = if documents.is_empty() {
-            Default::default()
-        } else {
-            index.frameworks_with_keys(&documents, &knowledge.knobs)
-        };
+        let keyed = index.frameworks_with_keys(&documents, &knowledge.knobs);
         // One key that another framework may have as well does not outweigh what the logs show.
         let said = knowledge.frameworks.iter().find(|known| job.framework.as_deref() == Some(&*known.name));
         let is_denied = |framework: &Framework| {
