@@ -19,7 +19,7 @@ use nom::sequence::{preceded, separated_pair};
 use nom::{IResult, Parser};
 
 use crate::model::FigureName::{GpuTotal, Other};
-use crate::model::{Event, SMI_COMMAND, SMI_DEVICE, SMI_HELD, SMI_PID, What};
+use crate::model::{Bytes, Event, SMI_COMMAND, SMI_DEVICE, SMI_HELD, SMI_PID, What};
 use crate::parse::text::{self, Size};
 use crate::parse::{Example, Follow, Grammar, Joint, Line, Record, origin};
 
@@ -64,6 +64,11 @@ impl Grammar for NvidiaSmi {
             let label = device.map_or("GPU".to_owned(), |(index, _)| format!("GPU {index}"));
             let series = origin::series(&label, record.origin());
             let mut event = record.event("nvidia-smi", used.text, What::Memory { series });
+            let words = used.text;
+            let occupancy = device.zip(used.bytes.zip(total.bytes)).and_then(|((index, _), (used, total))| {
+                Some(record.number_fact(occupancy(used, total)?, words, f64::from(index)))
+            });
+            event.facts.extend(occupancy);
             event.figures =
                 [(Other, used), (GpuTotal, total)].into_iter().filter_map(|(n, s)| record.figure(n, s)).collect();
             events.push(event);
@@ -100,6 +105,15 @@ fn memory(text: &str) -> Option<(Size<'_>, Size<'_>)> {
     let cell = |text| separated_pair(text::size, (space0, char('/'), space0), text::size).parse(text);
     let cells = text.trim().strip_prefix('|')?.strip_suffix('|')?.split('|');
     cells.filter_map(|text| cell(text.trim()).ok()).find(|(rest, _)| rest.is_empty()).map(|(_, sizes)| sizes)
+}
+
+/// The fact that a device is nearly full, or nearly empty.
+fn occupancy(used: Bytes, total: Bytes) -> Option<&'static str> {
+    match (used.0 * 10 > total.0 * 9, used.0 * 50 < total.0) {
+        (true, _) => Some("smi.full_gpu"),
+        (_, true) => Some("smi.free_gpu"),
+        _ => None,
+    }
 }
 
 /// A row of the processes.
@@ -170,6 +184,11 @@ const EXAMPLES: &[Example] = &[
             ("job.gpu", "NVIDIA GeForce RTX 3080"),
             ("smi.first_gpu", "NVIDIA GeForce RTX 3080"),
         ],
+    },
+    Example {
+        version: "driver 510–580, a device that is full",
+        text: "|   2  NVIDIA A100-SXM4-80GB          On  | 00000000:87:00.0 Off |                    0 |\n| N/A   58C    P0             310W / 400W |  80912MiB / 81920MiB |    100%      Default |",
+        states: &[("smi.full_gpu", "80912MiB"), ("series", "GPU 2"), ("other", "80912MiB")],
     },
     Example {
         version: "driver 375–470",
