@@ -60,6 +60,7 @@ mod ranks;
 mod readme;
 mod recorder;
 mod redaction;
+mod remedies;
 mod renderers;
 mod rulebase;
 mod rules_cli;

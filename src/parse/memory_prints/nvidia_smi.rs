@@ -64,11 +64,6 @@ impl Grammar for NvidiaSmi {
             let label = device.map_or("GPU".to_owned(), |(index, _)| format!("GPU {index}"));
             let series = origin::series(&label, record.origin());
             let mut event = record.event("nvidia-smi", used.text, What::Memory { series });
-            let words = used.text;
-            let occupancy = device.zip(used.bytes.zip(total.bytes)).and_then(|((index, _), (used, total))| {
-                Some(record.number_fact(occupancy(used, total)?, words, f64::from(index)))
-            });
-            event.facts.extend(occupancy);
             event.figures =
                 [(Other, used), (GpuTotal, total)].into_iter().filter_map(|(n, s)| record.figure(n, s)).collect();
             events.push(event);
@@ -78,6 +73,9 @@ impl Grammar for NvidiaSmi {
             event.facts.push(record.fact("job.gpu", name));
             let listed = LISTED.iter().find(|(listed, _)| *listed == index);
             event.facts.extend(listed.map(|(_, fact)| record.fact(fact, name)));
+            let memory = record.text().lines().last().and_then(memory);
+            let occupancy = memory.and_then(|(used, total)| Some((occupancy(used.bytes?, total.bytes?)?, used.text)));
+            event.facts.extend(occupancy.map(|(fact, words)| record.number_fact(fact, words, f64::from(index))));
             events.push(event);
         }
         if events.is_empty() {
@@ -188,7 +186,12 @@ const EXAMPLES: &[Example] = &[
     Example {
         version: "driver 510–580, a device that is full",
         text: "|   2  NVIDIA A100-SXM4-80GB          On  | 00000000:87:00.0 Off |                    0 |\n| N/A   58C    P0             310W / 400W |  80912MiB / 81920MiB |    100%      Default |",
-        states: &[("smi.full_gpu", "80912MiB"), ("series", "GPU 2"), ("other", "80912MiB")],
+        states: &[
+            ("series", "GPU 2"),
+            ("other", "80912MiB"),
+            ("job.gpu", "NVIDIA A100-SXM4-80GB"),
+            ("smi.full_gpu", "80912MiB"),
+        ],
     },
     Example {
         version: "driver 375–470",
