@@ -18,6 +18,18 @@ pub struct Habits {
     /// Where a call must stand behind such a value, by its name a tensor, so that neither its graph nor the device's memory is kept, and
     /// the call.
     pub releases: Vec<(usize, String)>,
+    /// Which of these put whole outputs of a model to a list, where they were made: `outputs.append(result.logits)`.
+    pub piles: Vec<Range<usize>>,
+    /// The edits that keep of such outputs only what the code goes on to use, which is largest: spans and what takes their places.
+    pub largest: Vec<(Range<usize>, String)>,
+    /// The blocks and functions that make no graph: `with torch.no_grad():`.
+    pub without_graph: Vec<Range<usize>>,
+    /// Where a call is given one value many times: `[prompt] * count`.
+    pub repeats: Vec<Range<usize>>,
+    /// The first call of a model with a whole graph.
+    pub whole_graph: Option<WholeGraph>,
+    /// How many layers that send messages along the edges of a graph are written out.
+    pub message_layers: usize,
     /// Where functions begin that evaluate and keep graphs that nobody needs.
     pub graphs: Vec<usize>,
     /// Which statements ask a model that learns nothing and keep its graph: `scores = reference(batch)`.
@@ -32,6 +44,17 @@ pub struct Habits {
     pub records: Vec<Range<usize>>,
 }
 
+/// A call of a model with a whole graph: `out = model(data.x, data.edge_index)[train]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WholeGraph {
+    /// What the graph is called: `data`.
+    pub name: String,
+    /// Which nodes are learned from, if the call's value is cut to them: `train`.
+    pub nodes: Option<String>,
+    /// Where it is called.
+    pub at: Range<usize>,
+}
+
 impl Document {
     fn habits(&self) -> Option<&Habits> {
         if let Body::Python(code) = &self.body { Some(code.habits()) } else { None }
@@ -40,6 +63,38 @@ impl Document {
     /// What a program in Python keeps from one pass of a loop to the next: `running += loss`.
     pub fn kept(&self) -> Vec<Citation> {
         self.habits().map_or_else(Vec::new, |habits| self.cited(&habits.keeps))
+    }
+
+    /// Where a program in Python keeps whole outputs of a model where they were made: `outputs.append(result.logits)`.
+    pub fn piles(&self) -> Vec<Citation> {
+        self.habits().map_or_else(Vec::new, |habits| self.cited(&habits.piles))
+    }
+
+    /// Where a program in Python gives a call one value many times: `[prompt] * count`.
+    pub fn repeats(&self) -> Vec<Citation> {
+        self.habits().map_or_else(Vec::new, |habits| self.cited(&habits.repeats))
+    }
+
+    /// The whole graph that a program in Python gives to a model, where it does, and how many layers of it send messages.
+    pub fn whole_graph(&self) -> Option<(&WholeGraph, Citation, usize)> {
+        let habits = self.habits()?;
+        let graph = habits.whole_graph.as_ref()?;
+        let cite = self.cited(std::slice::from_ref(&graph.at)).pop()?;
+        Some((graph, cite, habits.message_layers))
+    }
+
+    /// Whether `line` stands in a program in Python only where it makes no graph.
+    pub fn makes_no_graph(&self, line: &str) -> bool {
+        let Some(habits) = self.habits().filter(|habits| !habits.without_graph.is_empty()) else { return false };
+        let mut start = 0;
+        let mut places = self.text.split_inclusive('\n').filter_map(|written| {
+            let at = start;
+            start += written.len();
+            (written.trim() == line).then_some(at)
+        });
+        let is_within = |at: usize| habits.without_graph.iter().any(|span| span.start <= at && at < span.end);
+        // What is printed of a notebook's cell is no line of its file.
+        places.next().is_some_and(is_within) && places.all(is_within)
     }
 
     /// The modules that a program in Python imports, by the last part of their names: `loader` of `data.loader`.
@@ -75,6 +130,16 @@ impl Document {
     /// How many of the values that a program in Python keeps are tensors whose graphs or memory need not be kept.
     pub(super) fn releases(&self) -> usize {
         self.habits().map_or(0, |habits| habits.releases.len())
+    }
+
+    /// How many edits keep less of whole outputs.
+    pub(super) fn largest(&self) -> usize {
+        self.habits().map_or(0, |habits| habits.largest.len())
+    }
+
+    /// Whether a program in Python uses only a part of the whole outputs that it keeps, so that edits keep only that.
+    pub fn could_keep_less(&self) -> bool {
+        self.largest() > 0
     }
 
     /// How many dictionaries, in which a data set in Python keeps what it has read, a statement could empty.

@@ -126,6 +126,10 @@ fn device(facts: &mut Facts, incident: &Incident) {
     let unused = unused.filter(|_| !is_torn);
     // In a container a process may not find itself among those on the device: "this process has 0 bytes memory in use".
     let told = known(&[ProcessInUse], first);
+    let beside_torch = told.clone().zip(held.clone()).map(|((told, mut from), (held, more))| {
+        from.extend(more);
+        ((told - held).max(0.0), from)
+    });
     let own = told.filter(|(told, _)| held.as_ref().is_none_or(|(held, _)| told >= held)).or_else(|| held.clone());
     let taken = known(&[GpuTotal, GpuFree], difference);
     let others = own.clone().zip(taken).map(|((own, mut from), (taken, more))| {
@@ -148,6 +152,7 @@ fn device(facts: &mut Facts, incident: &Incident) {
         ("gpu.unused", unused),
         ("gpu.own", own),
         ("gpu.others", others),
+        ("gpu.beside_torch", beside_torch),
         ("gpu.limit", limit),
         ("gpu.room", room),
         ("gpu.requested_share", share),

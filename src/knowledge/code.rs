@@ -49,6 +49,16 @@ pub struct CodeWords {
     pub learns: Vec<String>,
     /// Words of names of tensors that a step makes.
     pub tensors: Vec<String>,
+    /// Words of names of what outputs are compared with.
+    pub answers: Vec<String>,
+    /// Those among them whose tensors are one number.
+    pub scalars: Vec<String>,
+    /// Words of names of all that a model gives.
+    pub whole_outputs: Vec<String>,
+    /// Calls that give texts or numbers of words where a tensor's name may stand.
+    pub gives_little: Vec<String>,
+    /// Calls that make one tensor of a list of tensors.
+    pub joins: Vec<String>,
     /// Methods of a tensor that make another one on the same device.
     pub stays_tensor: Vec<String>,
     /// Methods of a tensor that make an array or a tensor of the host.
@@ -106,6 +116,9 @@ pub struct CodeCall {
     /// Whether it stands behind every value that the code keeps from step to step.
     #[serde(default)]
     pub of_kept: bool,
+    /// Whether it leaves of each whole output that the code keeps what is used of it.
+    #[serde(default)]
+    pub of_outputs: bool,
     /// Arguments that are functions which reduce what the function sees that another argument gives: `compute_metrics`.
     #[serde(default)]
     pub reduces_for: BTreeMap<String, String>,

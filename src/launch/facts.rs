@@ -58,6 +58,7 @@ impl JobConfig<'_> {
         facts.cite("script.keeps", Value::List(kept.iter().map(|cite| text(&cite.text)).collect()), kept);
         let asked: Vec<Citation> = programs.iter().flat_map(|document| document.asks_with_graph()).collect();
         facts.cite("script.asks_with_graph", Value::List(asked.iter().map(|cite| text(&cite.text)).collect()), asked);
+        watch_calls(facts, &programs);
     }
 
     /// Adds the number of ranks if the configuration gives their number per node. If it does not mention nodes, there
@@ -151,6 +152,36 @@ impl JobConfig<'_> {
             turned.replace(&name, value);
         }
         turned
+    }
+}
+
+/// Adds what `programs` give to models and keep of what these give: whole outputs, a prompt many times, a whole graph.
+fn watch_calls(facts: &mut Facts, programs: &[&Document]) {
+    let text = |words: &str| Value::Text(words.to_owned());
+    let list = |cites: &[Citation]| Value::List(cites.iter().map(|cite| text(&cite.text)).collect());
+    let piles: Vec<Citation> = programs.iter().flat_map(|document| document.piles()).collect();
+    facts.cite("script.piles", list(&piles), piles);
+    let could_keep_less = programs.iter().any(|document| document.could_keep_less());
+    facts.say("script.piles_largest", Value::Flag(could_keep_less));
+    let repeats: Vec<Citation> = programs.iter().flat_map(|document| document.repeats()).collect();
+    facts.cite("script.repeats", list(&repeats), repeats);
+    let is_without = |line: &Value| match line {
+        Value::Text(line) => programs.iter().any(|document| document.makes_no_graph(line.trim())),
+        _ => false,
+    };
+    let without_graph = match facts.get("code").map(|code| &code.value) {
+        Some(Value::List(code)) => code.iter().any(is_without),
+        _ => false,
+    };
+    facts.say("script.without_graph", Value::Flag(without_graph));
+    if let Some((graph, cite, layers)) = programs.iter().find_map(|document| document.whole_graph()) {
+        facts.cite("script.graph", text(&graph.name), vec![cite]);
+        if let Some(nodes) = &graph.nodes {
+            facts.say("script.graph_nodes", text(nodes));
+        }
+        if layers > 0 {
+            facts.say("script.graph_layers", Value::Number(layers as f64));
+        }
     }
 }
 

@@ -123,9 +123,18 @@ fn tensor(record: &Record) -> Option<Event> {
     event.figures.extend(requested(record, &tensor));
     let batch = batch(tensor.shape).and_then(|words| Some((words, words.parse().ok()?)));
     event.facts.extend(batch.map(|(words, batch)| record.number_fact("tensorflow.batch", words, batch)));
+    let square = square(tensor.shape).and_then(|words| Some((words, words.parse().ok()?)));
+    event.facts.extend(square.map(|(words, side)| record.number_fact("tensorflow.side_count", words, side)));
     event.facts.extend(tensor.dtype.map(|dtype| record.fact("tensorflow.dtype", dtype)));
     event.facts.extend(tensor.allocator.map(|name| record.fact("tensorflow.allocator", name)));
     Some(event)
+}
+
+/// The side of a tensor whose two last dimensions are the same, beside others: the scores of attention are one length × itself.
+fn square(shape: &str) -> Option<&str> {
+    let mut sides = shape.rsplit(',').map(str::trim);
+    let (last, before, _) = (sides.next()?, sides.next()?, sides.next()?);
+    (last == before).then_some(last)
 }
 
 /// The size of the tensor, as its shape and its type make it.
@@ -234,6 +243,11 @@ const EXAMPLES: &[Example] = &[
             ("tensorflow.batch", "16"),
             ("tensorflow.dtype", "float"),
         ],
+    },
+    Example {
+        version: "tensorflow 2.16–2.20, a length × itself",
+        text: "2026-03-01 10:00:00.305871: W tensorflow/core/framework/op_kernel.cc:1840] OP_REQUIRES failed at softmax_op_gpu.cu.cc:233 : RESOURCE_EXHAUSTED: OOM when allocating tensor with shape[32,4,2417,2417] and type half on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc",
+        states: &[("kind", "gpu_oom"), ("tensorflow.batch", "32"), ("tensorflow.side_count", "2417")],
     },
     Example {
         version: "tensorflow 1.5–2.15, a buffer",

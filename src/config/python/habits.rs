@@ -6,7 +6,7 @@ use tree_sitter::Node as Syntax;
 
 use super::super::habits::Habits;
 use super::literal::Definitions;
-use super::{assignments, dotted, frozen, in_order, parts};
+use super::{assignments, dotted, frozen, in_order, many, outputs, parts};
 use crate::knowledge::{CodeWords, ends_in, is_among};
 
 /// More names than rules ask for.
@@ -16,7 +16,7 @@ const ROUNDS: usize = 4;
 
 /// Ends a graph where a sum stays on its device, and where a list need not.
 const OFF_GRAPH: &str = ".detach()";
-const OFF_DEVICE: &str = ".cpu()";
+pub(super) const OFF_DEVICE: &str = ".cpu()";
 const OFF_BOTH: &str = ".detach().cpu()";
 
 /// The habits of the code whose nodes are `nodes`.
@@ -47,9 +47,21 @@ pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits 
             if !wanted.contains(kept.into) && !is_returned(kept) {
                 habits.keeps.push(kept.node.byte_range());
                 habits.releases.extend(kept.release(definitions, nodes));
+                if !kept.is_sum && outputs::is_whole(definitions, nodes, kept.value) {
+                    habits.piles.push(kept.node.byte_range());
+                    let edits = outputs::only_largest(definitions, nodes, kept.into, kept.value);
+                    habits.largest.extend(edits.unwrap_or_default().into_iter().map(|edit| (edit.span, edit.with)));
+                }
             }
         }
     }
+    if !habits.piles.is_empty() && !habits.releases.is_empty() {
+        habits.releases.extend(outputs::answers(definitions, &kept));
+    }
+    habits.without_graph = nodes.iter().filter_map(|node| many::without_graph(definitions, *node)).take(MOST).collect();
+    habits.repeats = nodes.iter().filter_map(|node| many::repeats(definitions, *node)).take(MOST).collect();
+    habits.whole_graph = nodes.iter().find_map(|node| many::whole_graph(definitions, *node));
+    habits.message_layers = many::message_layers(definitions, nodes);
     let graphs = nodes.iter().filter_map(|node| keeps_graphs(definitions, *node)).take(MOST);
     habits.graphs = graphs.collect();
     habits.frozen = frozen::of(definitions, nodes);
@@ -80,12 +92,12 @@ fn called(node: Syntax<'_>) -> Option<Syntax<'_>> {
 }
 
 /// A statement that adds a value to something.
-struct Kept<'t> {
-    node: Syntax<'t>,
+pub(super) struct Kept<'t> {
+    pub node: Syntax<'t>,
     /// What it is added to: `losses`.
-    into: &'t str,
-    value: Syntax<'t>,
-    is_sum: bool,
+    pub into: &'t str,
+    pub value: Syntax<'t>,
+    pub is_sum: bool,
 }
 
 impl<'t> Kept<'t> {

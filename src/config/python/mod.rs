@@ -9,8 +9,10 @@ mod edit;
 mod frozen;
 mod habits;
 mod literal;
+mod many;
 mod moves;
 mod notebook;
+mod outputs;
 mod reductions;
 mod sections;
 

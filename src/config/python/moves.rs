@@ -80,6 +80,10 @@ pub(super) fn call(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
         let releases = code.habits.releases.iter().map(|(at, call)| Edit::insert(*at, call));
         return Some(releases.collect()).filter(|edits: &Vec<Edit>| !edits.is_empty());
     }
+    if row.of_outputs {
+        let edits = code.habits.largest.iter().map(|(span, with)| Edit::replace(span.clone(), with));
+        return Some(edits.collect()).filter(|edits: &Vec<Edit>| !edits.is_empty());
+    }
     if row.of_cache {
         return empties(text, code);
     }

@@ -1,0 +1,78 @@
+//! Finds where code gives a call many of something at once: copies of one value in a list, or a whole graph.
+
+use std::ops::Range;
+
+use tree_sitter::Node as Syntax;
+
+use super::super::habits::WholeGraph;
+use super::literal::Definitions;
+use super::{in_order, parts};
+use crate::knowledge::{CodeWords, is_among};
+
+/// The part of a graph that says which of its nodes are neighbours.
+const EDGES: &str = "edge_index";
+
+/// Where an argument is a list that repeats one value: `[prompt] * count`.
+pub(super) fn repeats(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option<Range<usize>> {
+    let parent = node.parent().filter(|parent| matches!(parent.kind(), "argument_list" | "keyword_argument"))?;
+    let (list, count) = parts(node, "left", "right").filter(|_| node.kind() == "binary_operator")?;
+    let is_times = definitions.words(node.child_by_field_name("operator")?) == "*";
+    let value = list.named_child(0).filter(|_| list.kind() == "list" && list.named_child_count() == 1)?;
+    let is_one_of_something = matches!(value.kind(), "identifier" | "attribute" | "subscript" | "string")
+        && matches!(count.kind(), "identifier" | "attribute" | "subscript" | "integer")
+        && definitions.words(count) != "1";
+    (is_times && is_one_of_something && parent.is_named()).then(|| node.byte_range())
+}
+
+/// The whole graph that `node` gives to a model, if it is such a call.
+pub(super) fn whole_graph(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option<WholeGraph> {
+    let (_, arguments) = parts(node, "function", "arguments").filter(|_| node.kind() == "call")?;
+    let mut cursor = arguments.walk();
+    let is_edges = |argument: &Syntax<'_>| {
+        argument.kind() == "attribute"
+            && argument.child_by_field_name("attribute").is_some_and(|part| definitions.words(part) == EDGES)
+    };
+    let edges = arguments.named_children(&mut cursor).find(is_edges)?;
+    let graph = edges.child_by_field_name("object").filter(|graph| graph.kind() == "identifier")?;
+    let cut = node
+        .parent()
+        .filter(|parent| parent.kind() == "subscript" && parent.child_by_field_name("value") == Some(node));
+    let nodes = cut.and_then(|cut| cut.child_by_field_name("subscript"));
+    let nodes = nodes.filter(|nodes| matches!(nodes.kind(), "identifier" | "attribute" | "subscript"));
+    Some(WholeGraph {
+        name: definitions.words(graph).to_owned(),
+        nodes: nodes.map(|nodes| definitions.words(nodes).to_owned()),
+        at: node.byte_range(),
+    })
+}
+
+/// How many layers that send messages the code makes, where each is written out: `GATConv(…)`. None where a loop makes them.
+pub(super) fn message_layers(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> usize {
+    let is_layer = |node: &&Syntax<'_>| {
+        let function = node.child_by_field_name("function").filter(|_| node.kind() == "call");
+        function.is_some_and(|function| definitions.words(function).ends_with("Conv"))
+    };
+    let is_repeated = |node: &Syntax<'_>| {
+        let around = std::iter::successors(node.parent(), Syntax::parent);
+        around.take_while(|node| node.kind() != "class_definition").any(|node| {
+            matches!(node.kind(), "for_statement" | "while_statement" | "list_comprehension" | "generator_expression")
+        })
+    };
+    let layers: Vec<Syntax<'_>> = nodes.iter().filter(is_layer).copied().collect();
+    if layers.iter().any(is_repeated) { 0 } else { layers.len() }
+}
+
+/// The spans of the code that makes no graph: blocks and decorated functions.
+pub(super) fn without_graph(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option<Range<usize>> {
+    let says = |part: Syntax<'_>| {
+        let words = &CodeWords::shipped().without_graph;
+        in_order(part).iter().any(|word| word.kind() == "identifier" && is_among(words, definitions.words(*word)))
+    };
+    let head = match node.kind() {
+        "with_statement" => "with_clause",
+        "decorated_definition" => "decorator",
+        _ => return None,
+    };
+    let mut cursor = node.walk();
+    node.named_children(&mut cursor).filter(|child| child.kind() == head).any(says).then(|| node.byte_range())
+}
