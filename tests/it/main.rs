@@ -50,6 +50,7 @@ mod open_world;
 mod other_failures;
 mod own_code;
 mod own_limits;
+mod own_outputs;
 mod own_python;
 mod own_scripts;
 mod patches;
