@@ -110,7 +110,7 @@ fn ranks_that_each_load_the_model_let_the_first_one_load_it() -> Outcome {
     let shell = "torchrun --nproc_per_node 8 tune.py\n";
     let each = report(&[("job.log", log), ("tune.py", script), ("run.sh", shell)])?;
     assert_eq!(cause(&each)?, "checkpoint_load_duplication");
-    assert_eq!(turned(&each)?.first(), Some(&"FSDP.sync_module_states"));
+    assert_eq!(turned(&each)?.first(), Some(&"the weights on rank 0 only"));
     Ok(())
 }
 
