@@ -167,6 +167,7 @@ OtherFailureName = Literal[
     "assertion",
     "python_error",
     "test_failure",
+    "cause_elsewhere",
     "unknown",
 ]
 

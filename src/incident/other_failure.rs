@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use super::Case;
-use crate::model::{Citation, Event, Exit, Location, OtherFailure, OtherFailureName, What};
+use crate::model::{
+    Citation, Event, Exit, FAILURE_ELSEWHERE, LineNumber, Location, OtherFailure, OtherFailureName, What,
+};
 
 /// Most lines of evidence.
 const MOST_EVIDENCE: usize = 6;
@@ -12,14 +14,21 @@ const MOST_EVIDENCE: usize = 6;
 pub(super) fn failure(case: &Case) -> Option<OtherFailure> {
     // What a job survived until it was done, it did not die of.
     let fatal = case.events.iter().filter(|event| !case.survived(event));
-    let named: Vec<(OtherFailureName, bool, &Event)> =
-        fatal.filter_map(|event| Some((name(event)?, follows(event), event))).collect();
+    let (pointers, others): (Vec<&Event>, Vec<&Event>) = fatal.partition(|event| points_elsewhere(event));
+    let lines: HashSet<_> = pointers.iter().map(|event| line_of(event)).collect();
+    let of_others = others.into_iter().filter_map(|event| Some((name(event)?, follows(event), event)));
+    // The exception of such a line says no more than the line.
+    let telling = of_others.filter(|(name, _, event)| !is_vague(*name) || !lines.contains(&line_of(event)));
+    let of_pointers = pointers.iter().map(|event| (OtherFailureName::CauseElsewhere, false, *event));
+    let named: Vec<(OtherFailureName, bool, &Event)> = telling.chain(of_pointers).collect();
     // A specific failure says more than an exit code, and a failure that tends to follow others is the last resort.
     let weight = |(name, follows, event): &(OtherFailureName, bool, &Event)| {
         // Hardware that fails and a node that is lost explain all other failures.
         let explains = matches!(name, OtherFailureName::GpuHardware | OtherFailureName::LostNode) && !follows;
         // What the job went on after was a warning.
-        (!explains, is_vague(*name), *follows, case.went_on(event), doubt(*name))
+        // That a process ended says less than that its error points to another one.
+        let is_bare = *name == OtherFailureName::Unknown && !pointers.is_empty();
+        (!explains, is_vague(*name), is_bare, *follows, case.went_on(event), doubt(*name))
     };
     let likeliest = named.iter().min_by_key(|found| weight(found))?;
     let (chosen, _, _) = bug_of_a_peer(&named, likeliest).unwrap_or(likeliest);
@@ -38,7 +47,18 @@ pub(super) fn failure(case: &Case) -> Option<OtherFailure> {
 
 /// Whether the name says only that something went wrong. Processes that lose a peer abort themselves.
 fn is_vague(name: OtherFailureName) -> bool {
-    matches!(name, OtherFailureName::Unknown | OtherFailureName::PythonError | OtherFailureName::Abort)
+    use OtherFailureName as Name;
+    matches!(name, Name::Unknown | Name::PythonError | Name::Abort | Name::CauseElsewhere)
+}
+
+/// Whether `event` says that the cause stands elsewhere, as the exception does with which a program answers the end of its own engine.
+fn points_elsewhere(event: &Event) -> bool {
+    event.what == What::Notice && event.facts.iter().any(|fact| fact.key == FAILURE_ELSEWHERE)
+}
+
+/// The line on which `event` stands.
+fn line_of(event: &Event) -> (&str, LineNumber) {
+    (&event.at.location.path, event.at.location.line)
 }
 
 /// Whether a program that fails so does it by itself, whatever becomes of other processes and of memory.
@@ -68,7 +88,7 @@ fn doubt(name: OtherFailureName) -> u8 {
         // The system names it exactly; what else could then not be written says less.
         OtherFailureName::DiskFull => 0,
         // What it says may be better named otherwise.
-        OtherFailureName::Assertion | OtherFailureName::IoError => 2,
+        OtherFailureName::Assertion | OtherFailureName::IoError | OtherFailureName::CauseElsewhere => 2,
         _ => 1,
     }
 }

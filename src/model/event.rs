@@ -345,6 +345,9 @@ pub const RANK_IN_USE: &str = "rank.in_use";
 /// Name of the fact that the kernel killed no process because of memory, even if a process was killed.
 pub const NO_OOM_KILL: &str = "recorder.no_oom_kill";
 
+/// Name of the fact with which words an error points to another one.
+pub const FAILURE_ELSEWHERE: &str = "failure.elsewhere";
+
 /// The value of a fact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -43,9 +43,9 @@ pub use vocabulary::{Basis, FigureName, Kind, OtherFailureName, Phase, UnknownWo
 
 // Types that are not part of a report.
 pub(crate) use event::{
-    CONTAINER_NAME, DEVICE_IN_USE, Death, Event, Exit, Fact, FactValue, Failure, Frame, LineContext, Mention,
-    NO_OOM_KILL, Origin, PROCESS_IN_USE, PhaseMark, RANK_IN_USE, SERVICE_NAME, SMI_COMMAND, SMI_DEVICE, SMI_HELD,
-    SMI_PID, Severity, Shortage, Traceback, What,
+    CONTAINER_NAME, DEVICE_IN_USE, Death, Event, Exit, FAILURE_ELSEWHERE, Fact, FactValue, Failure, Frame, LineContext,
+    Mention, NO_OOM_KILL, Origin, PROCESS_IN_USE, PhaseMark, RANK_IN_USE, SERVICE_NAME, SMI_COMMAND, SMI_DEVICE,
+    SMI_HELD, SMI_PID, Severity, Shortage, Traceback, What,
 };
 pub(crate) use experience::{Experience, Group, Occurrence, Tally};
 pub(crate) use one_line::one_line;

@@ -260,6 +260,8 @@ vocabulary! {
         PythonError = "python_error",
         /// A test failed.
         TestFailure = "test_failure",
+        /// An error that only points to another one, which the input does not show.
+        CauseElsewhere = "cause_elsewhere",
         /// It failed, and the input does not say why.
         Unknown = "unknown",
     }

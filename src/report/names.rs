@@ -132,6 +132,10 @@ pub(super) fn other_failure(name: OtherFailureName, language: Language) -> &'sta
         OtherFailureName::Assertion => ("an assertion", "断言失败"),
         OtherFailureName::PythonError => ("a Python exception", "Python 异常"),
         OtherFailureName::TestFailure => ("a failed test", "测试失败"),
+        OtherFailureName::CauseElsewhere => (
+            "an error that only points to another one, which is not in the input",
+            "该错误只是指向另一个错误，而后者不在已读内容中",
+        ),
         OtherFailureName::Unknown => ("an unnamed failure", "未知失败"),
     };
     choose(language, en, zh)

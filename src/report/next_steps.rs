@@ -101,6 +101,11 @@ pub fn next_step(name: OtherFailureName, language: Language) -> Option<&'static 
             "loss and gradient norm of the steps before, and the batch; learning rate, clipping, bf16 in place of fp16",
             "此前各步的 loss 与梯度范数，以及当时的数据；学习率、梯度裁剪、用 bf16 代替 fp16",
         ),
+        OtherFailureName::CauseElsewhere => (
+            "the whole log, with the lines of the process that failed first; `dmesg -T` on the node, if there are none: \
+             it may well have been memory",
+            "完整日志中最先失败的那个进程的输出；若没有，则看该节点的 `dmesg -T`：很可能正是内存不足",
+        ),
         OtherFailureName::Abort
         | OtherFailureName::Cancelled
         | OtherFailureName::ImportError

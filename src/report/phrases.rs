@@ -4,7 +4,7 @@ use super::device::call_device;
 use super::selection::numbered;
 use super::wording::{self};
 use crate::knowledge::Language;
-use crate::model::{Bytes, Figure, FigureName, Incident, Patch, Report, Victim};
+use crate::model::{Bytes, Figure, FigureName, Incident, OtherFailureName, Patch, Report, Victim};
 
 /// The incidents that the report is not about.
 pub(super) fn others(report: &Report) -> &[Incident] {
@@ -17,7 +17,11 @@ pub(super) fn title(report: &Report, language: Language) -> String {
     let labels = wording::labels(language);
     match (report.subject(), &report.other_failure) {
         (Some(root), _) => headline(root, language),
-        (None, Some(failure)) => format!("{}: {}", labels.not_oom, wording::other_failure(failure.name, language)),
+        (None, Some(failure)) => {
+            let is_open = failure.name == OtherFailureName::CauseElsewhere;
+            let verdict = if is_open { labels.cannot_be_told } else { labels.not_oom };
+            format!("{verdict}: {}", wording::other_failure(failure.name, language))
+        }
         // Only the first line; the advice below it is for a terminal.
         (None, None) if !super::has_log(report) => labels.nothing_read.lines().next().unwrap_or_default().to_owned(),
         (None, None) => labels.healthy.to_owned(),

@@ -76,6 +76,23 @@ fn an_exception_is_named_by_what_it_says_and_is_the_proof() -> Outcome {
 }
 
 #[test]
+fn an_error_that_points_to_another_one_is_no_cause() -> Outcome {
+    let wrapped = "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}";
+    let exited = "embed-1 exited with code 1\n";
+    for log in [traceback(wrapped), traceback(wrapped) + exited, format!("{wrapped}\n")] {
+        let (name, proof) = named(&log)?.ok_or("a failure")?;
+        assert_eq!((name, &*proof), (OtherFailureName::CauseElsewhere, wrapped), "{log}");
+    }
+    // Where the other one is there, it is the cause.
+    let log = traceback("ValueError: 'rope_scaling' must have a factor") + &traceback(wrapped);
+    assert_eq!(named(&log)?.map(|found| found.0), Some(OtherFailureName::PythonError));
+    // The engine's exit code says that it was killed.
+    let killed = report(&traceback(&wrapped.replace("{}", "{'EngineCore_0': -9}")))?;
+    assert_eq!(killed.verdict, Kind::SigkillUnattributed);
+    Ok(())
+}
+
+#[test]
 fn a_quota_that_is_exhausted_is_no_memory() -> Outcome {
     let quota = "google.api_core.exceptions.ResourceExhausted: 429 The following quota metrics exceed quota limits: aiplatform.googleapis.com/custom_model_training_nvidia_l4_gpus";
     assert_eq!(named(&traceback(quota))?.map(|(name, _)| name), Some(OtherFailureName::QuotaExceeded));
