@@ -207,8 +207,8 @@ fn holders(facts: &mut Facts, incident: &Incident) {
     let kin = kin(incident);
     facts.say("consumers.kin", number(kin.len()));
     facts.say("consumers.kin_sum", Value::Number(kin.iter().map(|one| one.bytes.0 as f64).sum()));
-    let of_launcher = incident.consumers.iter().filter(|consumer| consumer.is_rank());
-    facts.say("consumers.ranks", Value::Number(of_launcher.map(|rank| rank.bytes.0 as f64).sum()));
+    let other_ranks = others(incident, |_| true).filter(|consumer| consumer.is_rank());
+    facts.say("consumers.ranks", Value::Number(other_ranks.map(|rank| rank.bytes.0 as f64).sum()));
     let roles = incident.consumers.iter().filter_map(|consumer| consumer.role.as_deref()).map(text).collect();
     facts.say("consumers.roles", Value::List(roles));
 }

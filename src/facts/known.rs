@@ -166,6 +166,8 @@ fn show(name: &str, value: &Value) -> String {
         Value::Number(number) if last.ends_with("share") || last.ends_with("fraction") => {
             format!("{:.0}%", number * 100.0)
         }
+        // What ranks hold, and not the number of one.
+        Value::Number(number) if last == "ranks" => Bytes(*number as i128).to_string(),
         Value::Number(number) if PLAIN.iter().any(|plain| last.contains(plain)) || number.abs() < 1024.0 => {
             format!("{number}")
         }

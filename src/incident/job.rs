@@ -36,6 +36,16 @@ pub(super) fn of(case: &Case, knowledge: &Knowledge) -> Job {
     }
 }
 
+/// The model that the process of `failed` itself says it runs: another service of the same log runs another one.
+pub(super) fn model_of(case: &Case, failed: &Event) -> Option<String> {
+    let is_own = |event: &&Event| event.origin == failed.origin && event.at.location.path == failed.at.location.path;
+    let own = case.events.iter().filter(|event| failed.origin.pid.is_some() && is_own(event));
+    own.flat_map(|event| &event.facts).find_map(|fact| match &fact.value {
+        FactValue::Text(model) if fact.key == "job.model" => Some(model.clone()),
+        _ => None,
+    })
+}
+
 /// The versions that messages state; of a program that does not state its own, the newest that its messages can be of.
 fn versions(case: &Case, knowledge: &Knowledge) -> BTreeMap<Arc<str>, Arc<str>> {
     let mut versions = BTreeMap::new();

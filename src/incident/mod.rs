@@ -138,7 +138,7 @@ const MOST_EVIDENCE: usize = 24;
 /// Builds the incidents of a job from the findings in its inputs.
 pub fn build(reads: Vec<InputFindings>, knowledge: &Knowledge) -> JobIncidents {
     let case = Case::new(reads);
-    let job = job::of(&case, knowledge);
+    let mut job = job::of(&case, knowledge);
     let mut groups = root::groups(&case, knowledge);
     groups.truncate(MOST_INCIDENTS);
     let sequence = sequence::of(&case, &groups);
@@ -146,6 +146,7 @@ pub fn build(reads: Vec<InputFindings>, knowledge: &Knowledge) -> JobIncidents {
     let other_failure = if root.is_none() { other_failure::failure(&case) } else { None };
     let root =
         root.map(|root| &case.events[*root]).or_else(|| event_at(&case, other_failure.as_ref()?.evidence.first()?));
+    job.model = root.and_then(|root| job::model_of(&case, root)).or(job.model);
     let grid = grid::of(&case, &groups, root, &job);
     let mut found: Vec<FoundIncident> = groups.into_iter().map(|group| incident(&case, group, knowledge)).collect();
     found.sort_by_key(|found| found.incident.recovered);

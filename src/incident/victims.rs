@@ -1,6 +1,6 @@
 //! The processes that were killed or refused memory, and those that held it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Case;
@@ -367,9 +367,11 @@ pub(super) fn consumers(case: &Case, events: &[&Event]) -> Vec<Consumer> {
     }
     consumers.sort_by_key(|consumer| std::cmp::Reverse(consumer.bytes));
     consumers.truncate(MOST_CONSUMERS);
+    let ranks = ranks_of_launcher(case, &consumers);
     for consumer in consumers.iter_mut().filter(|consumer| consumer.role.is_none()) {
         let named = consumer.pid.and_then(|pid| case.processes.get(&pid)).map(|role| role.to_string());
-        consumer.role = named.or_else(|| is_launched(case, consumer.pid?).then(|| Consumer::RANK.to_owned()));
+        consumer.role =
+            named.or_else(|| consumer.pid.filter(|pid| ranks.contains(pid)).map(|_| Consumer::RANK.to_owned()));
     }
     consumers
 }
@@ -401,8 +403,28 @@ fn shown_by_nvidia_smi(case: &Case, events: &[&Event]) -> Vec<Consumer> {
     consumers.collect()
 }
 
-/// Whether the job's launcher reports how the process `pid` ended.
-fn is_launched(case: &Case, pid: u32) -> bool {
-    let mut of_launcher = case.events.iter().filter(|event| event.producer == "elastic");
-    of_launcher.any(|event| matches!(&event.what, What::Death(death) if death.victim.pid == Some(pid)))
+/// The processes of `consumers` that the job's launcher started: those whose end it reports, and all whose numbers continue theirs without a
+/// gap, since it starts its ranks one directly behind the other.
+fn ranks_of_launcher(case: &Case, consumers: &[Consumer]) -> BTreeSet<u32> {
+    let of_launcher = case.events.iter().filter(|event| event.producer == "elastic");
+    let reported: BTreeSet<u32> = of_launcher
+        .filter_map(|event| match &event.what {
+            What::Death(death) => death.victim.pid,
+            _ => None,
+        })
+        .collect();
+    let pids: BTreeSet<u32> =
+        consumers.iter().filter_map(|consumer| consumer.pid).chain(reported.iter().copied()).collect();
+    let mut launched = BTreeSet::new();
+    let mut run: Vec<u32> = Vec::new();
+    for pid in pids {
+        if run.last().is_some_and(|last| *last + 1 != pid) {
+            run.clear();
+        }
+        run.push(pid);
+        if run.iter().any(|pid| reported.contains(pid)) {
+            launched.extend(run.iter().copied());
+        }
+    }
+    launched
 }

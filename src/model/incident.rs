@@ -64,6 +64,17 @@ impl Incident {
     /// PyTorch reserved, plus at most a context, is the process itself.
     pub(crate) fn itself(&self) -> Option<&Consumer> {
         const CONTEXT: i128 = 2 << 30;
+        // The message's own figures tell which of the processes it lists it is about.
+        let number = self.figures.iter().find(|figure| figure.name == FigureName::VictimPid);
+        let is_numbered = |consumer: &&Consumer, number: &Figure| {
+            let (own, said) = (&consumer.source, &number.source);
+            consumer.pid.map(f64::from) == number.value && (&own.path, own.line) == (&said.path, said.line)
+        };
+        let numbered = number.filter(|_| self.kind == Kind::GpuOom);
+        let numbered = numbered.and_then(|number| self.consumers.iter().find(|consumer| is_numbered(consumer, number)));
+        if numbered.is_some() {
+            return numbered;
+        }
         let figure = |name: FigureName| self.figures.iter().find(|figure| figure.name == name)?.bytes;
         let reserved = figure(FigureName::TorchReserved).or_else(|| {
             let unused = figure(FigureName::TorchReservedUnallocated).unwrap_or_default();
