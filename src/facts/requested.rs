@@ -58,8 +58,28 @@ pub fn explain_request(facts: &mut Facts, incident: &Incident, models: &Models) 
         formulas = vec![formulas[known]];
     }
     formulas.truncate(2);
+    let merged = merged_in_16_bit(facts, &model, found, &formulas);
+    if let Some(merged) = &merged {
+        formulas = vec![merged];
+    }
     let formula = format!("{} = {}", figure.text, formulas.join(" or "));
     state(facts, found.family, found.quantity, formula, name);
+}
+
+/// An engine multiplies both inward matrices of a gated MLP at once, and computes in 16 bit unless it is told otherwise: twice the width by two
+/// bytes, where a formula of `formulas` says once by four.
+fn merged_in_16_bit(facts: &Facts, model: &ModelSize, found: &SizeMatch, formulas: &[&str]) -> Option<String> {
+    let is_gated = model.shape.as_ref().is_some_and(|shape| shape.gated_mlp);
+    let [formula] = formulas else { return None };
+    let is_in_16_bit = facts.text("config.model_dtype") != Some("fp32") && may_come_from(facts, &["gate_up"]);
+    let is_merged = found.quantity == "an intermediate of the MLP" && is_of_engine(facts) && is_in_16_bit;
+    let (tokens, width) = formula.strip_suffix(" × 4 bytes")?.split_once(" tokens × ")?;
+    (is_gated && is_merged).then(|| format!("{tokens} tokens × 2 × {width} × 2 bytes"))
+}
+
+/// Whether the job is an inference engine.
+fn is_of_engine(facts: &Facts) -> bool {
+    facts.text("config.job").is_some_and(|job| matches!(job, "serve" | "infer"))
 }
 
 /// `requested.least_tokens`: a tensor that has this size by the failing frames, of logits or within an MLP, is of at least so many tokens, since
@@ -126,7 +146,7 @@ fn may_come_from(facts: &Facts, words: &[&str]) -> bool {
 /// The most tokens that an engine takes in one step, where its launch or its log says so: nothing of a step has more. A sampler has one token of
 /// each request.
 fn tokens_of_step(facts: &Facts) -> Option<f64> {
-    let is_of_engine = facts.text("config.job").is_some_and(|job| matches!(job, "serve" | "infer"));
+    let is_of_engine = is_of_engine(facts);
     let most = |name| facts.number(name).filter(|most| is_of_engine && *most >= 1.0);
     let is_sampler = facts.get("frames").is_some() && may_come_from(facts, &["sampler"]);
     most("config.max_num_seqs").filter(|_| is_sampler).or_else(|| most("config.max_num_batched_tokens"))

@@ -168,12 +168,22 @@ impl<'a> Workbench<'a> {
     /// The patches of one row that are not in `known`: one knob per lever, but all knobs of its framework that the
     /// user's own files set, such as `offload_params` and `offload_optimizer`.
     fn proposed(&self, row: &'a PatchRow, against: &[&NotAdvisedRow], known: &[Proposed<'a>]) -> Vec<Proposed<'a>> {
+        // An option that hands a value on to a framework beneath is that framework's own option.
+        let is_same = |known: &Proposed<'a>, new: &Proposed<'a>| {
+            let (Some((knob, to)), Some((other, value))) = (known.turned.first(), new.turned.first()) else {
+                return false;
+            };
+            knob.framework != other.framework && knob.fact.is_some() && knob.fact == other.fact && to == value
+        };
         let is_new = |new: &Proposed<'a>| !known.iter().any(|known| known.patch.knob == new.patch.knob);
         let mut candidates = self.candidates(row).into_iter();
         let propose = |candidate: Candidate<'a>| {
             self.propose(row, candidate, against).filter(is_new).map(|proposed| (candidate, proposed))
         };
         let Some((first, patched)) = candidates.by_ref().find_map(propose) else { return Vec::new() };
+        if known.iter().any(|known| is_same(known, &patched)) {
+            return Vec::new();
+        }
         let is_alike = |other: &Candidate<'a>| {
             first.is_set && other.is_set && !other.is_elsewhere && other.knob.framework == first.knob.framework
         };

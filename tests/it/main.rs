@@ -75,6 +75,7 @@ mod serving_advice;
 mod serving_edits;
 mod serving_fit;
 mod shared_devices;
+mod siblings;
 mod snapshot;
 mod store;
 mod structured_logs;
