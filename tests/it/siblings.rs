@@ -144,3 +144,33 @@ fn an_option_that_hands_a_value_on_is_the_engines_own() -> Outcome {
     assert!(!turned.contains(&"--enable-sleep-mode"), "{turned:?}");
     Ok(())
 }
+
+#[test]
+fn an_engines_merged_product_is_twice_as_wide_in_16_bit() -> Outcome {
+    let log = "[2026-03-01 03:10:02] server_args=ServerArgs(model_path='Qwen/Qwen2.5-7B-Instruct', tokenizer_path='Qwen/Qwen2.5-7B-Instruct', port=30000, mem_fraction_static=0.94, max_running_requests=64, chunked_prefill_size=8192, max_prefill_tokens=8192, tp_size=1)\n[2026-03-01 03:10:55] The server is fired up and ready to roll!\n[2026-03-01 03:41:17] Prefill batch. #new-seq: 2, #new-token: 8192, #cached-token: 0, token usage: 0.31, #running-req: 9, #queue-req: 3\n".to_owned()
+        + &stack(&[
+            ("sglang/srt/model_executor/model_runner.py", "forward_extend", "return self.model.forward("),
+            ("sglang/srt/models/qwen2.py", "forward", "gate_up, _ = self.gate_up_proj(x)"),
+        ])
+        + "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 592.00 MiB. GPU 0 has a total capacity of 79.10 GiB of which 301.19 MiB is free. Including non-PyTorch memory, this process has 78.79 GiB memory in use. Of the allocated memory 76.72 GiB is allocated by PyTorch, and 301.55 MiB is reserved by PyTorch but unallocated.\n";
+    let script = "python -m sglang.launch_server --model-path Qwen/Qwen2.5-7B-Instruct --mem-fraction-static 0.94 --chunked-prefill-size 8192\n";
+    let end = report(&[("job.log", &log), ("serve.sh", script)])?;
+    let why = &root(&end)?.diagnoses[0].why;
+    assert!(why.contains("592.00 MiB = 8192 tokens × 2 × 18944 intermediate × 2 bytes"), "{why}");
+    Ok(())
+}
+
+#[test]
+fn what_one_slot_of_a_context_gets_is_said() -> Outcome {
+    let log = "llama_init_from_model: n_seq_max     = 4\nllama_init_from_model: n_ctx         = 65536\nggml_backend_cuda_buffer_type_alloc_buffer: allocating 8192.00 MiB on device 0: cudaMalloc failed: out of memory\nllama_kv_cache_init: failed to allocate buffer for kv cache\n";
+    for (script, is_said) in
+        [("llama-server -m m.gguf -c 65536\n", true), ("llama-server -m m.gguf -c 65536 -np 1\n", false)]
+    {
+        let log = if is_said { log.to_owned() } else { log.replace("= 4", "= 1") };
+        let end = report(&[("job.log", &log), ("start.sh", script)])?;
+        let context = patches(&end)?.iter().find(|patch| patch.knob == "-c").ok_or("no context")?;
+        let note = context.note.as_deref().unwrap_or_default();
+        assert_eq!(note.contains("number of parallel slots"), is_said, "{note}");
+    }
+    Ok(())
+}
