@@ -107,6 +107,11 @@ impl Facts {
         }
     }
 
+    /// Whether the flag of this name is known to be set.
+    pub fn says_yes(&self, name: &str) -> bool {
+        matches!(self.get(name), Some(Known { value: Value::Flag(true), .. }))
+    }
+
     /// All of them, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Known)> {
         self.by_name.iter().map(|(name, known)| (name.as_str(), known))

@@ -170,6 +170,7 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
                 .into_iter()
                 .chain(demand)
                 .chain(at_the_end(bench.facts, reached))
+                .chain(of_weights(bench.facts))
                 .max()
                 .and_then(|bytes| written(bytes, 1.0))
                 .map(Goal::AtLeast)
@@ -186,10 +187,16 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
     (!is_enough).then_some(goal)
 }
 
-/// What an evaluation that keeps its results will hold once it is through, by how far its bar was when it held `reached`.
+/// What a pass that keeps what it has done will hold once it is through, by how far its bar was when it held `reached`.
 fn at_the_end(facts: &Facts, reached: Option<Bytes>) -> Option<Bytes> {
-    let share = facts.number("progress.share").filter(|_| facts.text("phase") == Some("evaluation"))?;
+    let share = facts.number("progress.share").filter(|_| facts.says_yes("job.fills"))?;
     Some(Bytes((reached?.0 as f64 / share * MARGIN) as i128))
+}
+
+/// What the weights take that are loaded whole into the host's memory, where their model's size is known.
+fn of_weights(facts: &Facts) -> Option<Bytes> {
+    let weights = facts.number("model.in_16_bit").filter(|_| facts.says_yes("job.loads_whole"))?;
+    Some(Bytes((weights * MARGIN) as i128))
 }
 
 /// The memory of the whole machine, as the kernel states it, or as a share of it is stated beside its amount.

@@ -47,12 +47,15 @@ fn as_before(from: Option<&str>, goal: &Goal, set: &str) -> Option<String> {
     goal.words().filter(|_| from == Some(set)).map(str::to_owned)
 }
 
-/// Multiplies `set` by the factor by which the knob shrinks from `from`, if both are whole numbers.
+/// Multiplies `set`, a whole number or an amount in whole units, by the factor by which the knob shrinks from `from`.
 fn in_return(from: Option<&str>, goal: &Goal, set: &str) -> Option<String> {
     let from: u64 = from?.parse().ok()?;
     let to: u64 = goal.words()?.parse().ok()?;
-    let set: u64 = set.parse().ok()?;
-    (from > to && to > 0 && from.is_multiple_of(to)).then(|| (set * (from / to)).to_string())
+    let number = set.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
+    let unit = set.strip_prefix(number).filter(|unit| unit.is_empty() || granted(set).is_some())?;
+    let set: u64 = number.parse().ok()?;
+    let times = (from > to && to > 0 && from.is_multiple_of(to)).then(|| from / to)?;
+    Some(format!("{}{unit}", set.checked_mul(times)?))
 }
 
 /// The list `set`, `0,1`, with so many more numbers that it has as many as `goal` says.

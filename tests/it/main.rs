@@ -36,6 +36,7 @@ mod history_kept;
 mod history_live;
 mod history_notes;
 mod history_query;
+mod host_sizes;
 mod ignore;
 mod jobs;
 mod kept_results;
