@@ -260,6 +260,6 @@ fn what_was_given_no_gpu_is_placed_nowhere_else() -> Outcome {
         changes(&[("job.log", log.as_str()), ("merge.py", MERGE), ("run.sbatch", &job)])
     };
     assert!(!names(&told("")?, "from_pretrained.device_map"));
-    assert!(names(&told("#SBATCH --gres=gpu:2\n")?, "from_pretrained.device_map"));
+    assert!(names(&told("#SBATCH --gres=gpu:1\n")?, "from_pretrained.device_map"));
     Ok(())
 }
