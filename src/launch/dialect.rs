@@ -31,7 +31,8 @@ impl JobConfig<'_> {
         let mut rows = rows(&dialects);
         rows.retain(|name, _| facts.get(name).is_none());
         if !dialects.is_empty() {
-            for (name, value, cites) in self.settings(&dialects).into_iter().chain(self.surroundings()) {
+            let surroundings = self.surroundings(facts);
+            for (name, value, cites) in self.settings(&dialects).into_iter().chain(surroundings) {
                 facts.cite(&name, value, cites);
             }
         }
@@ -121,8 +122,8 @@ impl JobConfig<'_> {
         all
     }
 
-    /// The commands, comments and files of the launch, and the framework: `launch.…`.
-    fn surroundings(&self) -> Vec<StatedFact> {
+    /// The commands, comments and files of the launch, the framework, and the stack in which it failed, if it did: `launch.…`.
+    fn surroundings(&self, facts: &Facts) -> Vec<StatedFact> {
         let texts = |texts: Vec<String>| Value::List(texts.into_iter().map(Value::Text).collect());
         let commands = self.documents.iter().flat_map(|document| document.commands());
         let shown = commands.map(Command::typed);
@@ -132,6 +133,11 @@ impl JobConfig<'_> {
             ("launch.commands".into(), texts(shown.collect()), Vec::new()),
             ("launch.comments".into(), texts(comments.collect()), Vec::new()),
             ("launch.files".into(), texts(files), Vec::new()),
+            (
+                "launch.frames".into(),
+                facts.get("frames").map_or_else(|| texts(Vec::new()), |known| known.value.clone()),
+                Vec::new(),
+            ),
             ("launch.framework".into(), Value::Text(self.framework().unwrap_or_default().to_owned()), Vec::new()),
         ];
         all.extend(self.operands());

@@ -44,6 +44,8 @@ pub struct MemoryChange {
 
 /// The moments at which training prints figures.
 const TRAINING: [Moment; 4] = [Moment::AfterPrepare, Moment::Forward, Moment::Backward, Moment::OptimizerStep];
+/// The moment before anything is trained.
+const BEFORE_TRAINING: [Moment; 1] = [Moment::AfterPrepare];
 /// The most figures that are explained.
 const MOST: usize = 3;
 /// The largest error, as a share of the figure, of a sum of parts that explains it.
@@ -85,8 +87,8 @@ impl JobConfig<'_> {
 
 impl Prediction {
     /// Adds facts of the plan for the rules: `plan.states`, `plan.weights` and `plan.beside_engine` in bytes and as shares of the device,
-    /// whether the largest moment fits (`plan.fits`), and `observed.over_plan`, PyTorch's memory as a share of that
-    /// moment.
+    /// whether the largest moment fits (`plan.fits`), `observed.over_plan`, PyTorch's memory as a share of that
+    /// moment, and `observed.gathered_share`.
     pub fn add_facts(&self, facts: &mut Facts) {
         let number = |bytes: Bytes| Value::Number(bytes.0 as f64);
         let told = facts.number("figures.gpu_total").map(|total| Bytes(total as i128));
@@ -111,9 +113,24 @@ impl Prediction {
         if let (Some(most), Some(capacity)) = (most, capacity) {
             facts.cite("plan.fits", Value::Flag(most.low <= capacity), self.from.clone());
         }
-        if let (Some(most), Some(held)) = (most, facts.number("figures.torch_allocated")) {
+        let held = facts.number("figures.torch_allocated");
+        if let Some(share) = held.and_then(|held| self.gathered_share(Bytes(held as i128))) {
+            facts.cite("observed.gathered_share", Value::Number(share), self.from.clone());
+        }
+        if let (Some(most), Some(held)) = (most, held) {
             facts.cite("observed.over_plan", Value::Number(held / (most.high.0.max(1) as f64)), self.from.clone());
         }
+    }
+
+    /// The share of what PyTorch held, `held`, that weights gathered whole take, where they and what else a pass has add up to it.
+    fn gathered_share(&self, held: Bytes) -> Option<f64> {
+        let passes = self.plan.moments.iter().filter(|plan| matches!(plan.moment, Moment::Forward | Moment::Backward));
+        let is_it = |plan: &&MomentPlan| {
+            let all = plan.device();
+            (all.low.gib() * (1.0 - NEAR)..=all.high.gib() * (1.0 + NEAR)).contains(&held.gib())
+        };
+        let gathered = passes.filter(is_it).find_map(|plan| plan.on_device("gathered weights"))?;
+        Some(gathered.bytes.low.gib() / held.gib())
     }
 
     /// Compares the prediction for the incident's moment with the observed figures.
@@ -124,7 +141,12 @@ impl Prediction {
         let mut explained: Vec<(Figure, Explanation)> = Vec::new();
         let at_the_end = Moment::of_phase(incident.phase.name).filter(|_| incident.kind == Kind::GpuOom);
         for (figure, is_last) in device_figures(incident) {
-            let moments = if is_last { at_the_end.as_slice() } else { &TRAINING };
+            let moments = match is_last {
+                true => at_the_end.as_slice(),
+                // What failed before anything was trained printed no figure of training.
+                false if is_before_training(incident.phase.name) => &BEFORE_TRAINING,
+                false => &TRAINING,
+            };
             let Some(found) = figure.bytes.and_then(|bytes| self.explain(bytes, moments)) else { continue };
             if explained.len() < MOST && !explained.iter().any(|(_, known)| known.parts == found.parts) {
                 explained.push((figure, found));
@@ -227,16 +249,25 @@ impl Prediction {
 
     /// The sum of parts at one of `moments` that is nearest to `observed`.
     fn explain(&self, observed: Bytes, moments: &[Moment]) -> Option<Explanation> {
+        let is_before = moments == BEFORE_TRAINING;
         let is_sound = |found: &Explanation| {
             let spread = (found.sum.high - found.sum.low).gib();
             let is_near = found.error.abs() <= NEAR && spread <= NEAR * observed.gib();
-            is_near && found.parts.len() > 1
+            // Other models come after the trained one.
+            let has_come = |part: &Component| !is_before || !self.is_of_companion(part);
+            is_near && found.parts.len() > 1 && found.parts.iter().all(has_come)
         };
         let at = |moment: &Moment| memory::explain(observed, Observed::Device, Some(*moment), &self.plan);
         let sound = moments.iter().flat_map(at).filter(is_sound);
         // Among equally near sums, narrower bounds say more.
         let rank = |found: &Explanation| (found.error.abs(), (found.sum.high - found.sum.low).gib());
         sound.min_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(Ordering::Equal))
+    }
+
+    /// Whether `part` belongs to a model beside the trained one.
+    fn is_of_companion(&self, part: &Component) -> bool {
+        let mut companions = self.layout.companions.iter();
+        companions.any(|companion| part.name.strip_prefix(&companion.name).is_some_and(|rest| rest.starts_with(' ')))
     }
 
     fn figures(&self, plan: &MomentPlan) -> Vec<Figure> {
@@ -258,6 +289,11 @@ impl Prediction {
         let host = figure(FigureName::HostUsed, plan.host(), Observed::Host);
         device.into_iter().chain(host).collect()
     }
+}
+
+/// Whether a job in `phase` has not computed anything yet.
+pub(crate) fn is_before_training(phase: Phase) -> bool {
+    matches!(phase, Phase::Setup | Phase::ModelLoad | Phase::EngineInit)
 }
 
 /// Whether `amount` is positive and its bounds are narrow enough to print.

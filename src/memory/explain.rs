@@ -151,7 +151,8 @@ pub fn states(model: &ModelSize, layout: &Layout) -> States {
     let job = Job { model, layout };
     let precision = layout.precision;
     let trained = layout.trained_on_rank(model);
-    let steps = job.states_width().plus(precision.master.unwrap_or(Width::ZERO));
+    let moments = if layout.optimizer.paged { Width::ZERO } else { job.states_width() };
+    let steps = moments.plus(precision.master.unwrap_or(Width::ZERO));
     let (width, kept) = match layout.adapter {
         None => (precision.weights.plus(precision.gradients).plus(steps), Amount::ZERO),
         Some(adapter) => {

@@ -31,11 +31,16 @@ impl Job<'_> {
 
     /// Adam's states on one host, from the first step on.
     pub fn offloaded_moments(&self) -> Vec<Component> {
-        let Some(offload) = self.layout.offload.optimizer else { return Vec::new() };
-        if offload.device == OffloadDevice::Nvme || self.states_width().is_zero() {
+        if self.states_width().is_zero() {
             return Vec::new();
         }
-        let part = self.stepped_on_host();
+        let part = match self.layout.offload.optimizer {
+            Some(offload) if offload.device == OffloadDevice::Nvme => return Vec::new(),
+            Some(_) => self.stepped_on_host(),
+            // Pages may stay on the device; if that is full, all of them are here.
+            None if self.layout.optimizer.paged => self.stepped(),
+            None => return Vec::new(),
+        };
         vec![self.of_ranks(
             "optimizer states",
             part.at(self.states_width()),

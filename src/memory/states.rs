@@ -77,9 +77,12 @@ impl Job<'_> {
         self.of_stepped("master weights", width)
     }
 
-    /// Optimizer states on the device.
+    /// Optimizer states on the device. Paged ones leave it for whatever else needs room, and PyTorch does not count them.
     pub fn moments(&self) -> Vec<Component> {
-        self.of_stepped("optimizer states", self.states_width())
+        match self.layout.optimizer.paged {
+            true => Vec::new(),
+            false => self.of_stepped("optimizer states", self.states_width()),
+        }
     }
 
     fn of_stepped(&self, name: &str, width: Width) -> Vec<Component> {

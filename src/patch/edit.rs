@@ -11,7 +11,8 @@ use crate::model::{Edit, Given, Scalar};
 /// The value of a setting that goes.
 pub(super) const REMOVED: &str = "(removed)";
 
-fn is_removal(to: &Scalar) -> bool {
+/// Whether a setting goes.
+pub(super) fn is_removal(to: &Scalar) -> bool {
     matches!(to, Scalar::Text(words) if words == REMOVED)
 }
 

@@ -37,7 +37,8 @@ use crate::knowledge::{
     plain_name,
 };
 use crate::launch::{
-    JobConfig, MemoryChange, Prediction, device_memory, device_wanted, host_memory, host_used, without_file,
+    JobConfig, MemoryChange, Prediction, device_memory, device_wanted, host_memory, host_used, is_before_training,
+    without_file,
 };
 use crate::model::{
     Bytes, Edit, Kind, Need, NotAdvised, Partner, Patch, PatchEffect, PatchNeeds, PatchSet, Phase, SERVICE_NAME,
@@ -158,7 +159,11 @@ impl<'a> Workbench<'a> {
             self.lead_with_most(&mut proposed);
             self.lead_with_enough(&mut proposed);
         }
-        let patches: Vec<Patch> = proposed.into_iter().map(|proposed| proposed.patch).collect();
+        let told = |Proposed { patch, .. }| {
+            let effect = self.told_effect(patch.effect, &patch.needs);
+            Patch { effect, ..patch }
+        };
+        let patches: Vec<Patch> = proposed.into_iter().map(told).collect();
         // A set of one is shown as an ordinary patch.
         let set = set.filter(|set| set.knobs.len() > 1);
         let not_advised = self.not_advised(&against, &patches);
@@ -307,6 +312,9 @@ impl<'a> Workbench<'a> {
         let Passed { mut open, mut notes } = gate::pass(self, &change, against).ok()?;
         let (effect, mut needs) = *price;
         let is_short = self.is_short(turn, &effect, &mut needs);
+        if self.is_drop(&effect, &needs) {
+            return None;
+        }
         notes.extend(self.opposite_way(&change, against));
         if let Some(moved) = effect.gpu_bytes.filter(|_| self.may_overfill(&effect)) {
             open.insert(0, self.say(format!("{moved} more on every GPU."), format!("每张 GPU 需再多 {moved}。")));
@@ -330,8 +338,10 @@ impl<'a> Workbench<'a> {
         }));
         let lines = || {
             let own = line::line(self.launch, knob, &spelling, value.as_ref()?);
-            let others =
-                partners.iter().map(|(knob, partner)| line::line(self.launch, knob, &partner.knob, &partner.to));
+            let others = partners
+                .iter()
+                .filter(|(_, partner)| !edit::is_removal(&partner.to))
+                .map(|(knob, partner)| line::line(self.launch, knob, &partner.knob, &partner.to));
             Some([own].into_iter().chain(others).collect::<Vec<_>>().join("\n"))
         };
         let patch = Patch {
@@ -403,10 +413,12 @@ impl<'a> Workbench<'a> {
         let of_container = |to| container::edits(self.launch, knob, spelling, to);
         let step = self.facts.text("build.step").filter(|_| self.launch.setting(knob).is_none());
         let of_build = |to| build_step::edits(self.launch, knob, spelling, to, step);
+        let own_section = knob.section.as_ref().filter(|_| self.launch.setting(knob).is_none());
         let mut edits =
             to.and_then(|to| of_build(to).or_else(|| section(to)).or_else(|| own(to)).or_else(|| of_container(to)))?;
         for (knob, partner) in partners {
-            edits.push(edit(knob, &partner.knob, &partner.to)?);
+            let beside = || section::partner(own_section?, &edits, partner);
+            edits.push(edit(knob, &partner.knob, &partner.to).or_else(beside)?);
         }
         let alike: Vec<Edit> = edits.iter().flat_map(|own| edit::alike(self.launch, own)).collect();
         edits.extend(alike);
@@ -467,6 +479,20 @@ impl<'a> Workbench<'a> {
             needs.host = Some(Need { bytes, capacity: host_memory(self.facts) });
         }
         (PatchEffect { gpu_bytes: moved.device, host_bytes: moved.host }, needs)
+    }
+
+    /// The effect of a change as reports tell it. More than there was is freed only from states that were not there yet, and says nothing
+    /// without the need that remains: of a pass, a plan counts every sample at its greatest length. Where the GPU is full, what the host no
+    /// longer needs helps nobody.
+    fn told_effect(&self, PatchEffect { gpu_bytes, host_bytes }: PatchEffect, needs: &PatchNeeds) -> PatchEffect {
+        let most = device_wanted(self.facts).into_iter().chain(device_memory(self.facts)).min();
+        let is_there = |moved: &Bytes| most.is_none_or(|most| moved.0.saturating_neg() <= most.0);
+        let is_of_states = is_before_training(self.phase) || self.phase == Phase::OptimizerStep;
+        let remains = is_of_states && needs.gpu.is_some_and(|need| need.capacity.is_some());
+        PatchEffect {
+            gpu_bytes: gpu_bytes.filter(|moved| remains || is_there(moved)),
+            host_bytes: host_bytes.filter(|moved| self.kind != Kind::GpuOom || *moved > Bytes(0)),
+        }
     }
 
     /// The cost of this turn. A knob's own cost applies only to its usual direction.

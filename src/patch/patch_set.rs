@@ -2,7 +2,7 @@
 
 use super::{Proposed, Workbench};
 use crate::knowledge::{To, Turn};
-use crate::launch::Prediction;
+use crate::launch::{Prediction, is_before_training};
 use crate::model::{Bytes, Kind, Need, Patch, PatchEffect, PatchNeeds, PatchSet};
 
 /// The most changes in one set; more would be no advice.
@@ -54,6 +54,18 @@ impl Workbench<'_> {
             need.bytes = need.bytes.max(lacking.unwrap_or(need.bytes));
         }
         left > 0
+    }
+
+    /// Whether a change that moves `effect` frees next to nothing of what `needs` says is missing with it, where that is counted: nothing
+    /// that grows with a batch is there before training.
+    pub(super) fn is_drop(&self, effect: &PatchEffect, needs: &PatchNeeds) -> bool {
+        /// The least share of what is missing that is worth a change.
+        const WORTH: i128 = 20;
+        let freed = effect.gpu_bytes.filter(|moved| *moved < Bytes(0) && self.kind == Kind::GpuOom);
+        let freed = freed.filter(|_| is_before_training(self.phase));
+        let (Some(moved), Some(need)) = (freed, needs.gpu) else { return false };
+        let left = need.capacity.map_or(0, |capacity| need.bytes.0 - capacity.0);
+        left > 0 && -moved.0 * WORTH < left - moved.0
     }
 
     /// Whether the largest need of `prediction` at any moment fits; `None` if it cannot tell.

@@ -3,7 +3,7 @@
 use crate::config::{Document, Entry, EntryKind, Format, Value};
 use crate::knowledge::{Knob, Section};
 use crate::launch::JobConfig;
-use crate::model::{Edit, Given, Scalar};
+use crate::model::{Edit, Given, Partner, Scalar};
 
 /// The edits that write the section of `knob`, set to `to`, into the first of the user's files that has a place for it.
 pub(super) fn edits(launch: &JobConfig<'_>, knob: &Knob, to: &Scalar) -> Option<Vec<Edit>> {
@@ -14,6 +14,14 @@ pub(super) fn edits(launch: &JobConfig<'_>, knob: &Knob, to: &Scalar) -> Option<
         let edits = of_document(document, section, to);
         (!edits.is_empty() && super::edit::can_be_made(document, &edits)).then_some(edits)
     })
+}
+
+/// The edit that writes `partner` into the section that `edits` write, if it belongs there.
+pub(super) fn partner(section: &Section, edits: &[Edit], partner: &Partner) -> Option<Edit> {
+    let (top, _) = partner.knob.split_once('.')?;
+    let is_in = |[key, _]: &[String; 2]| key.split_once('.').is_some_and(|(other, _)| other == top);
+    let file = edits.first().filter(|_| section.keys.iter().any(is_in))?.file.clone();
+    Some(Edit { file, key: partner.knob.clone(), to: partner.to.clone(), given: Given::Setting, command: None })
 }
 
 fn of_document(document: &Document, section: &Section, to: &Scalar) -> Vec<Edit> {

@@ -93,7 +93,8 @@ fn conditions_ask_for_what_somebody_states() -> Outcome {
             stack.contains(&&*other.framework) || knowledge.stack(Some(&other.framework)).contains(&&*dialect.framework)
         };
         let mut known: BTreeSet<String> = knowledge.facts.iter().map(|fact| fact.name.to_string()).collect();
-        known.extend(["launch.commands", "launch.comments", "launch.files", "launch.framework"].map(str::to_owned));
+        let surroundings = ["launch.commands", "launch.comments", "launch.files", "launch.frames", "launch.framework"];
+        known.extend(surroundings.map(str::to_owned));
         for other in knowledge.dialects.iter().filter(near) {
             known.extend(other.setting.keys().map(|name| format!("set.{name}")));
             known.extend(other.fact.keys().map(|name| name.to_string()));

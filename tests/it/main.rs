@@ -84,6 +84,7 @@ mod stumbles;
 mod survived;
 mod threads;
 mod training_advice;
+mod training_passes;
 mod training_sums;
 mod triage;
 mod trust;

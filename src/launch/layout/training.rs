@@ -123,6 +123,7 @@ pub(super) fn optimizer(config: Config<'_>) -> Optimizer {
     Optimizer {
         kind,
         kahan: name == "adamw_bf16",
+        paged: config.text("optimizer").is_some_and(|name| name.to_ascii_lowercase().contains("paged")),
         fused: config.flag("fused_optimizer") == Some(true),
         ..Optimizer::default()
     }

@@ -72,6 +72,8 @@ pub struct Optimizer {
     /// Whether it updates all tensors at once with intermediate copies (`foreach`, PyTorch's default on devices) rather
     /// than fused or one by one.
     pub foreach: bool,
+    /// Whether its states lie in memory that the driver moves to the host when the device runs short (bitsandbytes' paged optimizers).
+    pub paged: bool,
     /// Whether it is known to update each tensor by one kernel, without such copies (Apex, Transformer Engine, `fused`).
     pub fused: bool,
 }
@@ -98,7 +100,7 @@ pub enum OptimizerKind {
 impl Optimizer {
     /// Whether it may copy what it updates.
     pub fn may_copy(self) -> bool {
-        self.kind == OptimizerKind::AdamW && !self.fused
+        self.kind == OptimizerKind::AdamW && !self.fused && !self.paged
     }
 
     /// Bytes of state per parameter for an optimizer that works on numbers of width `stepped`.
