@@ -180,7 +180,8 @@ fn a_batch_is_cut_as_far_as_the_estimate_says() -> Outcome {
     let batch = patches.iter().find(|patch| patch.knob.ends_with("train_batch_size")).ok_or("the batch stays")?;
     assert_eq!(batch.to.as_ref().map(ToString::to_string).as_deref(), Some("2"), "{batch:?}");
     assert_eq!(batch.suffices, Some(true));
-    assert!(batch.effect.gpu_bytes.is_some_and(|moved| moved.gib() < -60.0), "{:?}", batch.effect);
+    // Samples of the greatest length would free more than the GPU has, which is not told.
+    assert_eq!(batch.effect.gpu_bytes, None);
     Ok(())
 }
 
