@@ -18,12 +18,14 @@ pub(super) fn fits(text: &str, pattern: &str) -> Result<bool, String> {
     if text.is_empty() {
         return Ok(false);
     }
-    let mut prepared = PREPARED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = prepared.get(pattern) {
-        return Ok(known.is_match(text));
+    let known = || PREPARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = known().get(pattern).cloned();
+    if let Some(found) = found {
+        return Ok(found.is_match(text));
     }
     let new = Regex::new(pattern).map_err(|error| error.to_string())?;
     let fits = new.is_match(text);
+    let mut prepared = known();
     if prepared.len() < MOST {
         prepared.insert(pattern.into(), new);
     }

@@ -25,8 +25,7 @@ pub(super) fn failure(case: &Case) -> Option<OtherFailure> {
     let weight = |(name, follows, event): &(OtherFailureName, bool, &Event)| {
         // Hardware that fails and a node that is lost explain all other failures.
         let explains = matches!(name, OtherFailureName::GpuHardware | OtherFailureName::LostNode) && !follows;
-        // What the job went on after was a warning.
-        // That a process ended says less than that its error points to another one.
+        // That a process ended says less than that its error points to another one; what the job went on after was a warning.
         let is_bare = *name == OtherFailureName::Unknown && !pointers.is_empty();
         (!explains, is_vague(*name), is_bare, *follows, case.went_on(event), doubt(*name))
     };

@@ -38,7 +38,7 @@ impl LogPath {
     pub fn of(path: &str, is_named: bool, common: usize) -> LogPath {
         let (node, path) = node_and_path(path).map_or((None, path), |(node, path)| (Some(node), path));
         let (_, file) = path.rsplit_once(['/', '!']).unwrap_or(("", path));
-        let folders = if is_named { Vec::new() } else { folders(path) };
+        let folders: Vec<String> = if is_named { Vec::new() } else { folders(path).map(str::to_lowercase).collect() };
         let file = file.to_lowercase();
         let of_session = words().session.iter().any(|name| file.starts_with(name));
         let node = node.map(str::to_lowercase);
@@ -161,14 +161,14 @@ fn looks_like_time(number: &str) -> bool {
 }
 
 /// The folders of a file, outermost first.
-fn folders(path: &str) -> Vec<String> {
+fn folders(path: &str) -> impl Iterator<Item = &str> {
     let folder = path.rsplit_once(['/', '!']).map_or("", |(folder, _)| folder);
-    folder.split(['/', '!']).filter(|part| !part.is_empty()).map(str::to_lowercase).collect()
+    folder.split(['/', '!']).filter(|part| !part.is_empty())
 }
 
 /// How many folders two paths share, from the root on.
 pub(super) fn shared_folders(a: &str, b: &str) -> usize {
-    folders(a).iter().zip(folders(b).iter()).take_while(|(a, b)| a == b).count()
+    folders(a).zip(folders(b)).take_while(|(a, b)| a == b).count()
 }
 
 /// How many folders hold all of `paths`, which may be of several nodes.

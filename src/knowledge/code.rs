@@ -41,6 +41,8 @@ pub struct CodeWords {
     pub frozen: Vec<String>,
     /// Parts of the names of models that learn, beside [`models`](CodeWords::models).
     pub learned: Vec<String>,
+    /// Parts of the calls that load or copy a model.
+    pub makes_copies: Vec<String>,
     /// Attributes of a model that say that it may learn.
     pub trains: Vec<String>,
     /// Parts of the names by which models are called.

@@ -50,6 +50,8 @@ const BEFORE_TRAINING: [Moment; 1] = [Moment::AfterPrepare];
 const MOST: usize = 3;
 /// The largest error, as a share of the figure, of a sum of parts that explains it.
 const NEAR: f64 = 0.05;
+/// Bounds that are further apart explain nothing.
+const LOOSE: f64 = 1.5;
 /// Amounts with bounds wider than this share are too vague to print.
 const WIDE: f64 = 0.5;
 /// An observed figure that exceeds every prediction by this share refutes the layout.
@@ -127,10 +129,12 @@ impl Prediction {
         let passes = self.plan.moments.iter().filter(|plan| matches!(plan.moment, Moment::Forward | Moment::Backward));
         let is_it = |plan: &&MomentPlan| {
             let all = plan.device();
-            (all.low.gib() * (1.0 - NEAR)..=all.high.gib() * (1.0 + NEAR)).contains(&held.gib())
+            // Bounds that are far apart hold whatever is held.
+            all.high.gib() <= all.low.gib() * LOOSE
+                && (all.low.gib() * (1.0 - NEAR)..=all.high.gib() * (1.0 + NEAR)).contains(&held.gib())
         };
         let gathered = passes.filter(is_it).find_map(|plan| plan.on_device("gathered weights"))?;
-        Some(gathered.bytes.low.gib() / held.gib())
+        Some((gathered.bytes.low.gib() / held.gib()).min(1.0))
     }
 
     /// Compares the prediction for the incident's moment with the observed figures.

@@ -68,7 +68,9 @@ impl Incident {
         let number = self.figures.iter().find(|figure| figure.name == FigureName::VictimPid);
         let is_numbered = |consumer: &&Consumer, number: &Figure| {
             let (own, said) = (&consumer.source, &number.source);
-            consumer.pid.map(f64::from) == number.value && (&own.path, own.line) == (&said.path, said.line)
+            consumer.pid.is_some()
+                && consumer.pid.map(f64::from) == number.value
+                && (&own.path, own.line) == (&said.path, said.line)
         };
         let numbered = number.filter(|_| self.kind == Kind::GpuOom);
         let numbered = numbered.and_then(|number| self.consumers.iter().find(|consumer| is_numbered(consumer, number)));

@@ -37,6 +37,10 @@ fn a_reference_model_is_asked_without_a_graph() -> Outcome {
         "with torch.no_grad():\n        want = ref_model(**batch).logits",
         "ref_model = prepare(ref_model)",
         "want = compare(ref_model(**batch).logits, policy(**batch).logits)",
+        // The gradient of what another model gave has to pass.
+        "made = generator(batch.noise)\n    want = ref_model(made).logits",
+        "owner = weakref.ref(policy)",
+        "for part in batch: want = ref_model(**part).logits",
     ] {
         let free = report(&[("job.log", &reference(own)), ("prefer.py", &script(settled))])?;
         assert!(!diff(&free)?.contains("with torch.no_grad"), "{settled}: {}", diff(&free)?);
@@ -44,6 +48,24 @@ fn a_reference_model_is_asked_without_a_graph() -> Outcome {
     let frozen = script(asked).replace("opt =", "ref_model.requires_grad_(False)\nopt =");
     let free = report(&[("job.log", &log), ("prefer.py", &frozen)])?;
     assert!(!diff(&free)?.contains("with torch.no_grad"), "{}", diff(&free)?);
+    Ok(())
+}
+
+#[test]
+fn a_block_that_may_make_a_graph_is_none_without() -> Outcome {
+    let line = "out = model(**batch)";
+    let script = |block: &str| {
+        format!(
+            "import torch\nfrom transformers import AutoModelForCausalLM\nmodel = AutoModelForCausalLM.from_pretrained(\"org/m\").cuda()\nopt = torch.optim.AdamW(model.parameters())\nfor batch in loader:\n    with {block}:\n        {line}\n    out.loss.backward()\n    opt.step()\n"
+        )
+    };
+    let turned = |block: &str| -> Result<Vec<String>, Box<dyn Error>> {
+        let told = report(&[("job.log", &reference(line)), ("prefer.py", &script(block))])?;
+        Ok(turned(&told)?.into_iter().map(str::to_owned).collect())
+    };
+    let recomputes = |knobs: &[String]| knobs.iter().any(|knob| knob.contains("checkpoint"));
+    assert!(recomputes(&turned("torch.set_grad_enabled(training)")?));
+    assert!(!recomputes(&turned("torch.no_grad()")?));
     Ok(())
 }
 
@@ -133,10 +155,10 @@ fn a_buffer_for_keys_and_values_is_the_cache() -> Outcome {
 }
 
 #[test]
-fn a_bar_of_steps_speaks_against_loading() -> Outcome {
+fn a_data_set_among_the_arguments_is_not_what_filled_a_gpu() -> Outcome {
     let oom = refused("86.00 MiB", 14.75);
     let log = format!(
-        "Training:  18%|█▊        | 1935/10920 [17:45<1:13:32,  2.04it/s, loss=0.081]\nTraceback (most recent call last):\n  File \"/w/run.py\", line 6, in <module>\n    results = model.train(dataset=\"some://corpus\")\n{oom}"
+        "Training:  18%|█▊        | 1935/10920 [17:45<1:13:32,  2.04it/s, loss=0.081]\nTraceback (most recent call last):\n  File \"/w/run.py\", line 6, in <module>\n    results = model.train(dataset=\"hub://answers\")\n{oom}"
     );
     let trained = report(&[("job.log", &log)])?;
     let phase = root(&trained)?.phase.name;

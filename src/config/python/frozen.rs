@@ -6,9 +6,9 @@ use std::ops::Range;
 use tree_sitter::Node as Syntax;
 
 use super::super::edit::{Edit, indentation, line_end, line_start, newline};
-use super::habits::{function_around, loop_or_function_around, name};
+use super::habits::{MOST, function_around, loop_or_function_around, name};
 use super::literal::Definitions;
-use super::{in_order, parts};
+use super::{assignments, in_order, parts};
 use crate::knowledge::{CodeWords, is_among};
 
 /// What a block's lines are set in by, where the code uses blanks.
@@ -16,38 +16,114 @@ const STEP: &str = "    ";
 
 /// The statements among `nodes` that ask only such models: `scores = score(reference, batch)`.
 pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Vec<Range<usize>> {
-    let words = CodeWords::shipped();
-    let is_statement = |node: &&Syntax<'_>| node.kind() == "expression_statement";
-    let mut asked = nodes.iter().filter(is_statement).filter(|node| asks(definitions, **node)).peekable();
-    if asked.peek().is_none() {
+    let is_statement = |node: &&Syntax<'_>| node.kind() == "expression_statement" && stands_alone(**node);
+    let asked = nodes.iter().filter(is_statement).filter(|node| asks(definitions, **node)).take(MOST);
+    let asked: Vec<Syntax<'_>> = asked.copied().collect();
+    if asked.is_empty() {
         return Vec::new();
     }
-    let trained: HashSet<&str> = nodes
-        .iter()
-        .filter(|node| node.kind() == "attribute")
-        .filter_map(|node| parts(*node, "object", "attribute"))
-        .filter(|(_, method)| is_among(&words.trains, definitions.words(*method)))
-        .map(|(object, _)| definitions.words(object))
-        .collect();
+    let made = Made::of(definitions, nodes);
     let functions: HashMap<&str, Syntax<'_>> = nodes
         .iter()
         .filter(|node| node.kind() == "function_definition")
         .filter_map(|node| Some((name(definitions, *node)?, *node)))
         .collect();
-    let keeps_a_graph = |node: &&Syntax<'_>| {
-        let calls = in_order(**node).into_iter().filter(|node| node.kind() == "call");
-        let mut models = calls.filter_map(|call| model(definitions, call)).peekable();
-        models.peek().is_some()
-            && models.all(|(model, through)| {
-                let is_settled = through.map(|function| functions.get(function).copied());
-                !trained.contains(model)
-                    && is_settled.is_none_or(|own| own.is_some_and(|own| !is_without_graph(definitions, own)))
+    // A function is walked through once, however many statements it has.
+    let mut settled: HashMap<usize, bool> = HashMap::new();
+    let mut is_settled =
+        |function: Syntax<'_>| *settled.entry(function.id()).or_insert_with(|| is_without_graph(definitions, function));
+    let mut keeps_a_graph = |node: &Syntax<'_>| {
+        let around = function_around(*node);
+        // What a module's `forward` asks is a part of what learns.
+        let is_forward = around.is_some_and(|function| name(definitions, function) == Some("forward"));
+        let nodes = in_order(*node);
+        let calls = nodes.iter().filter(|node| node.kind() == "call");
+        let models: Vec<_> = calls.filter_map(|call| model(definitions, *call)).collect();
+        let is_own = |function: &str| functions.get(function).copied();
+        !is_forward
+            && !models.is_empty()
+            && models.iter().all(|(model, through)| {
+                let through = through.map(is_own);
+                made.learns_nothing(model)
+                    && through.is_none_or(|own| own.is_some_and(|function| !is_settled(function)))
             })
-            && loop_or_function_around(**node).is_some()
-            && !is_within_block_without_graph(definitions, **node)
-            && function_around(**node).is_none_or(|function| !is_without_graph(definitions, function))
+            && !nodes.iter().any(|node| made.depends_on_a_model(definitions.words(*node)))
+            && loop_or_function_around(*node).is_some()
+            && !is_within_block_without_graph(definitions, *node)
+            && around.is_none_or(|function| !is_settled(function))
     };
-    asked.filter(keeps_a_graph).map(|node| node.byte_range()).collect()
+    asked.into_iter().filter(|node| keeps_a_graph(node)).map(|node| node.byte_range()).collect()
+}
+
+/// Whether no other words stand in the lines of `statement`, so that a block can be put around it.
+fn stands_alone(statement: Syntax<'_>) -> bool {
+    let (first, last) = (statement.start_position().row, statement.end_position().row);
+    let before = statement.prev_sibling().is_none_or(|node| node.end_position().row < first);
+    let behind =
+        statement.next_sibling().is_none_or(|node| node.kind() == "comment" || node.start_position().row > last);
+    // `for batch in loader: scores = reference(batch)`
+    let head = statement.parent().and_then(|block| block.parent());
+    before && behind && head.is_none_or(|head| head.start_position().row < first)
+}
+
+/// How the code makes its models, and what of its values they give.
+struct Made<'t> {
+    /// Models that are copied, loaded, or set to evaluate.
+    known: HashSet<&'t str>,
+    /// Models of which something says that they may learn.
+    trained: HashSet<&'t str>,
+    /// What calls of other models give.
+    given: HashSet<&'t str>,
+}
+
+impl<'t> Made<'t> {
+    fn of(definitions: &Definitions<'t>, nodes: &[Syntax<'t>]) -> Made<'t> {
+        let words = CodeWords::shipped();
+        let (mut known, mut trained, mut given) = (HashSet::new(), HashSet::new(), HashSet::new());
+        for node in nodes.iter().filter(|node| node.kind() == "attribute") {
+            let Some((object, method)) = parts(*node, "object", "attribute") else { continue };
+            let (object, method) = (definitions.words(object), definitions.words(method));
+            if is_among(&words.trains, method) {
+                trained.insert(object);
+            } else if method == "eval" {
+                known.insert(object);
+            }
+        }
+        for (_, left, right) in assignments(nodes) {
+            let left = definitions.words(left);
+            let Some(function) = right.child_by_field_name("function").filter(|_| right.kind() == "call") else {
+                continue;
+            };
+            let called = definitions.words(function);
+            if is_frozen(left) {
+                // `AutoModel.from_pretrained(…).to(device)`, `copy.deepcopy(policy)`
+                if words.makes_copies.iter().any(|makes| called.contains(makes.as_str())) {
+                    known.insert(left);
+                }
+                continue;
+            }
+            let last = called.rsplit('.').next().unwrap_or(called);
+            let is_own = called.strip_prefix("self.").unwrap_or(called) == last;
+            let names_a_model =
+                last.split('_').any(|part| is_among(&words.models, part) || is_among(&words.learned, part));
+            if is_own && !is_frozen(called) && (names_a_model || last.len() == 1) {
+                given.insert(left);
+            }
+        }
+        Made { known, trained, given }
+    }
+
+    /// Whether the code shows that `model` learns nothing: it is loaded, copied or set to evaluate, or is a `reference_model` by name, and nothing
+    /// says that it may learn.
+    fn learns_nothing(&self, model: &str) -> bool {
+        let is_called_so = ["model", "policy"].iter().any(|last| model.rsplit('_').next() == Some(last));
+        !self.trained.contains(model) && (self.known.contains(model) || is_called_so)
+    }
+
+    /// Whether `name` is what another model gave, through which a gradient may have to pass.
+    fn depends_on_a_model(&self, name: &str) -> bool {
+        self.given.contains(name)
+    }
 }
 
 /// Whether `statement` asks such a model and no other.
@@ -84,11 +160,11 @@ fn model<'t>(definitions: &Definitions<'t>, call: Syntax<'t>) -> Option<(&'t str
 
 /// Whether `name` is that of a model which learns nothing: `ref_model`, `self.teacher`.
 fn is_frozen(name: &str) -> bool {
-    let last = name.rsplit('.').next().unwrap_or(name);
+    let last = name.strip_prefix("self.").unwrap_or(name);
     let is_name = last.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let words = CodeWords::shipped();
     // `ref_logps` is what such a model gave.
-    let mut parts = last.split('_').filter(|part| !part.is_empty());
+    let mut parts = last.split('_');
     is_name
         && parts.next().is_some_and(|part| is_among(&words.frozen, part))
         && parts.all(|part| is_among(&words.models, part))

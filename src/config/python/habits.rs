@@ -1,6 +1,7 @@
 //! Finds in code what it calls and keeps.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use tree_sitter::Node as Syntax;
 
@@ -9,8 +10,10 @@ use super::literal::Definitions;
 use super::{assignments, dotted, frozen, in_order, many, outputs, parts};
 use crate::knowledge::{CodeWords, ends_in, is_among};
 
-/// More names than rules ask for.
-const MOST: usize = 500;
+/// More names than rules ask for, and more places than people write.
+pub(super) const MOST: usize = 500;
+/// The longest value that is looked into: what is nested deeper nobody wrote.
+const LONGEST: usize = 400;
 /// How often one value is followed to those that it is made of.
 const ROUNDS: usize = 4;
 
@@ -56,15 +59,23 @@ pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits 
         }
     }
     if !habits.piles.is_empty() && !habits.releases.is_empty() {
-        habits.releases.extend(outputs::answers(definitions, &kept));
+        let answers = outputs::answers(definitions, nodes, &kept);
+        let is_new = |(at, _): &(usize, String)| !habits.releases.iter().any(|(known, _)| known == at);
+        let answers: Vec<(usize, String)> = answers.into_iter().filter(is_new).collect();
+        habits.releases.extend(answers);
     }
     habits.without_graph = nodes.iter().filter_map(|node| many::without_graph(definitions, *node)).take(MOST).collect();
     habits.repeats = nodes.iter().filter_map(|node| many::repeats(definitions, *node)).take(MOST).collect();
     habits.whole_graph = nodes.iter().find_map(|node| many::whole_graph(definitions, *node));
-    habits.message_layers = many::message_layers(definitions, nodes);
+    if habits.whole_graph.is_some() {
+        habits.message_layers = many::message_layers(definitions, nodes);
+    }
     let graphs = nodes.iter().filter_map(|node| keeps_graphs(definitions, *node)).take(MOST);
-    habits.graphs = graphs.collect();
-    habits.frozen = frozen::of(definitions, nodes);
+    let graphs: Vec<Range<usize>> = graphs.collect();
+    // What a decorator settles needs no block.
+    let is_outside = |span: &Range<usize>| !graphs.iter().any(|graph| graph.contains(&span.start));
+    habits.frozen = frozen::of(definitions, nodes).into_iter().filter(is_outside).collect();
+    habits.graphs = graphs.into_iter().map(|graph| graph.start).collect();
     let hoards = nodes.iter().filter_map(|node| Some((*node, hoards(definitions, *node)?))).take(MOST);
     // What a model is given is larger than what it gives.
     let (inputs, others): (Vec<_>, Vec<_>) = hoards.partition(|(_, is_input)| *is_input);
@@ -107,13 +118,19 @@ impl<'t> Kept<'t> {
                 let (left, value) = parts(node, "left", "right")?;
                 let sums = definitions.words(node.child_by_field_name("operator")?) == "+=";
                 let into = definitions.words(left);
-                (sums && is_name(value)).then_some(Kept { node, into, value, is_sum: true })
+                (sums && value.byte_range().len() <= LONGEST && is_name(value)).then_some(Kept {
+                    node,
+                    into,
+                    value,
+                    is_sum: true,
+                })
             }
             "call" => {
                 let (function, arguments) = parts(node, "function", "arguments")?;
                 let words = definitions.words(function);
                 let into = words.strip_suffix(".append").or_else(|| words.strip_suffix(".extend"))?;
-                let value = arguments.named_child(0).filter(|value| holds(definitions, *value))?;
+                let is_short = |value: &Syntax<'_>| value.byte_range().len() <= LONGEST;
+                let value = arguments.named_child(0).filter(is_short).filter(|value| holds(definitions, *value))?;
                 Some(Kept { node, into, value, is_sum: false })
             }
             _ => None,
@@ -236,8 +253,8 @@ fn returned_by<'t>(definitions: &Definitions<'t>, function: Syntax<'_>) -> HashS
     returned.flat_map(|node| in_order(*node)).map(|node| definitions.words(node)).collect()
 }
 
-/// Where `node` begins, if it is a function that runs a model and learns nothing from it, and nothing tells PyTorch so: `def validate(…)`.
-fn keeps_graphs(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option<usize> {
+/// The span of `node`, if it is a function that runs a model and learns nothing from it, and nothing tells PyTorch so: `def validate(…)`.
+fn keeps_graphs(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option<Range<usize>> {
     let words = CodeWords::shipped();
     let name = name(definitions, node).filter(|_| node.kind() == "function_definition")?;
     if !name.split('_').any(|part| is_among(&words.learns_nothing, part)) {
@@ -253,7 +270,7 @@ fn keeps_graphs(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option<usize
             [&words.without_graph, &words.runs_backward, &words.learns].iter().any(|words| is_among(words, last));
         runs_a_model |= last.split('_').any(|part| is_among(&words.models, part));
     }
-    (runs_a_model && !is_settled).then(|| whole.start_byte())
+    (runs_a_model && !is_settled).then(|| whole.byte_range())
 }
 
 /// The names of the values that a backward pass starts from, and of what they are made of: their graphs are needed.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use tree_sitter::Node as Syntax;
 
 use super::super::habits::WholeGraph;
+use super::habits::MOST;
 use super::literal::Definitions;
 use super::{in_order, parts};
 use crate::knowledge::{CodeWords, is_among};
@@ -14,8 +15,8 @@ const EDGES: &str = "edge_index";
 
 /// Where an argument is a list that repeats one value: `[prompt] * count`.
 pub(super) fn repeats(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option<Range<usize>> {
-    let parent = node.parent().filter(|parent| matches!(parent.kind(), "argument_list" | "keyword_argument"))?;
     let (list, count) = parts(node, "left", "right").filter(|_| node.kind() == "binary_operator")?;
+    let parent = node.parent().filter(|parent| matches!(parent.kind(), "argument_list" | "keyword_argument"))?;
     let is_times = definitions.words(node.child_by_field_name("operator")?) == "*";
     let value = list.named_child(0).filter(|_| list.kind() == "list" && list.named_child_count() == 1)?;
     let is_one_of_something = matches!(value.kind(), "identifier" | "attribute" | "subscript" | "string")
@@ -26,7 +27,11 @@ pub(super) fn repeats(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option
 
 /// The whole graph that `node` gives to a model, if it is such a call.
 pub(super) fn whole_graph(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option<WholeGraph> {
-    let (_, arguments) = parts(node, "function", "arguments").filter(|_| node.kind() == "call")?;
+    let (function, arguments) = parts(node, "function", "arguments").filter(|_| node.kind() == "call")?;
+    let called = definitions.words(function.child_by_field_name("attribute").unwrap_or(function));
+    if !called.split('_').any(|part| is_among(&CodeWords::shipped().models, part)) {
+        return None;
+    }
     let mut cursor = arguments.walk();
     let is_edges = |argument: &Syntax<'_>| {
         argument.kind() == "attribute"
@@ -58,15 +63,26 @@ pub(super) fn message_layers(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]
             matches!(node.kind(), "for_statement" | "while_statement" | "list_comprehension" | "generator_expression")
         })
     };
-    let layers: Vec<Syntax<'_>> = nodes.iter().filter(is_layer).copied().collect();
+    let layers: Vec<Syntax<'_>> = nodes.iter().filter(is_layer).copied().take(MOST).collect();
     if layers.iter().any(is_repeated) { 0 } else { layers.len() }
 }
 
 /// The spans of the code that makes no graph: blocks and decorated functions.
 pub(super) fn without_graph(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option<Range<usize>> {
+    // `set_grad_enabled(training)` may well make one.
+    let is_sure = |word: Syntax<'_>| {
+        let calls = std::iter::successors(word.parent(), Syntax::parent).take(2).find(|node| node.kind() == "call");
+        let given = calls.and_then(|call| call.child_by_field_name("arguments")).map(|given| definitions.words(given));
+        match definitions.words(word) {
+            "set_grad_enabled" => given == Some("(False)"),
+            "inference_mode" => matches!(given, None | Some("()" | "(True)" | "(mode=True)")),
+            _ => true,
+        }
+    };
     let says = |part: Syntax<'_>| {
         let words = &CodeWords::shipped().without_graph;
-        in_order(part).iter().any(|word| word.kind() == "identifier" && is_among(words, definitions.words(*word)))
+        let is_word = |word: &Syntax<'_>| word.kind() == "identifier" && is_among(words, definitions.words(*word));
+        in_order(part).into_iter().any(|word| is_word(&word) && is_sure(word))
     };
     let head = match node.kind() {
         "with_statement" => "with_clause",

@@ -1,5 +1,6 @@
 //! Finds lists in which code keeps all that a model gives, on its device, and what of it is used in the end.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use tree_sitter::Node as Syntax;
@@ -55,7 +56,7 @@ pub(super) fn is_whole(definitions: &Definitions<'_>, nodes: &[Syntax<'_>], valu
 }
 
 /// Where what outputs are compared with is put to a list beside them, and the call that brings it to the host with them: `labels.append(y)`.
-pub(super) fn answers(definitions: &Definitions<'_>, kept: &[Kept<'_>]) -> Vec<(usize, String)> {
+pub(super) fn answers(definitions: &Definitions<'_>, nodes: &[Syntax<'_>], kept: &[Kept<'_>]) -> Vec<(usize, String)> {
     let is_answer = |kept: &&Kept<'_>| {
         let words = definitions.words(kept.value);
         let mut parts = words.split(|letter: char| !letter.is_ascii_alphabetic());
@@ -64,10 +65,9 @@ pub(super) fn answers(definitions: &Definitions<'_>, kept: &[Kept<'_>]) -> Vec<(
             && parts.any(|part| is_among(&CodeWords::shipped().answers, part))
     };
     let block = |kept: &Kept<'_>| kept.node.parent()?.parent().map(|block| block.id());
-    let beside_outputs = |answer: &&Kept<'_>| {
-        let is_output = |other: &&Kept<'_>| !other.is_sum && !is_answer(other) && block(other) == block(answer);
-        kept.iter().any(|other| is_output(&other))
-    };
+    let is_output = |kept: &&Kept<'_>| !kept.is_sum && !is_answer(kept) && is_whole(definitions, nodes, kept.value);
+    let with_outputs: HashSet<usize> = kept.iter().filter(is_output).filter_map(&block).collect();
+    let beside_outputs = |answer: &&Kept<'_>| block(answer).is_some_and(|block| with_outputs.contains(&block));
     let answers = kept.iter().filter(is_answer).filter(beside_outputs);
     answers.map(|kept| (kept.value.end_byte(), OFF_DEVICE.to_owned())).collect()
 }
@@ -137,6 +137,7 @@ fn joined(definitions: &Definitions<'_>, nodes: &[Syntax<'_>], arguments: Syntax
             && is_within(node)
             && !is_part(node)
     };
+    let shifts = without_blanks(definitions.words(block)).contains(OTHER_SIDE);
     let mut edits = Vec::new();
     for used in nodes.iter().filter(is_used) {
         if used.start_byte() < assignment.end_byte() || used.end_byte() > block.end_byte() {
@@ -144,9 +145,7 @@ fn joined(definitions: &Definitions<'_>, nodes: &[Syntax<'_>], arguments: Syntax
         }
         let cut = used.parent().filter(|parent| {
             let part = definitions.words(*parent).strip_prefix(definitions.words(*used)).map(without_blanks);
-            parent.kind() == "subscript"
-                && part.as_deref() == Some(SHIFTED)
-                && without_blanks(definitions.words(block)).contains(OTHER_SIDE)
+            shifts && parent.kind() == "subscript" && part.as_deref() == Some(SHIFTED)
         });
         edits.push(Edit::delete(largest_of(definitions, cut.unwrap_or(*used))?));
     }
