@@ -44,7 +44,7 @@ Bias = Literal[
 ]
 
 # An amount of memory in bytes. It is signed because a budget can be overdrawn (vLLM prints a negative KV
-# cache).
+# cache), and wider than an address because programs print negative lengths as sizes near 2^64.
 Bytes = int
 
 # Whether something fits.

@@ -80,7 +80,7 @@ Basis = Literal[
 ]
 
 # An amount of memory in bytes. It is signed because a budget can be overdrawn (vLLM prints a negative KV
-# cache).
+# cache), and wider than an address because programs print negative lengths as sizes near 2^64.
 Bytes = int
 
 # Number of a byte within its physical line, starting at 1.
