@@ -77,7 +77,7 @@ fn is_below_the_limit(facts: &Facts, series: &str, measures: FigureName) -> bool
 
 /// Whether the job was still starting, when memory always rises.
 fn is_start(point: &TimelinePoint) -> bool {
-    matches!(point.phase, Some(Phase::Setup | Phase::ModelLoad | Phase::EngineInit))
+    point.phase.is_some_and(Phase::is_start)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

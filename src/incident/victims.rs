@@ -415,16 +415,7 @@ fn ranks_of_launcher(case: &Case, consumers: &[Consumer]) -> BTreeSet<u32> {
         .collect();
     let pids: BTreeSet<u32> =
         consumers.iter().filter_map(|consumer| consumer.pid).chain(reported.iter().copied()).collect();
-    let mut launched = BTreeSet::new();
-    let mut run: Vec<u32> = Vec::new();
-    for pid in pids {
-        if run.last().is_some_and(|last| *last + 1 != pid) {
-            run.clear();
-        }
-        run.push(pid);
-        if run.iter().any(|pid| reported.contains(pid)) {
-            launched.extend(run.iter().copied());
-        }
-    }
-    launched
+    let pids: Vec<u32> = pids.into_iter().collect();
+    let runs = pids.chunk_by(|pid, next| pid.checked_add(1) == Some(*next));
+    runs.filter(|run| run.iter().any(|pid| reported.contains(pid))).flatten().copied().collect()
 }

@@ -46,12 +46,11 @@ impl LogPath {
         // A session's workers are named by digests, so they get one shape, which no name can have because of its blanks.
         path.shape = if of_session { vec!["of a session".to_owned()] } else { path.read(&file) };
         for (depth, folder) in folders.iter().enumerate() {
-            let own = path.ids.clone();
-            path.read(folder);
-            if depth < common {
-                let shared = std::mem::replace(&mut path.ids, own);
-                path.words.extend(shared);
-            }
+            let mut own = LogPath::default();
+            own.read(folder);
+            path.words.extend(own.words);
+            let numbers = if depth < common { &mut path.words } else { &mut path.ids };
+            numbers.extend(own.ids);
         }
         path
     }

@@ -36,28 +36,21 @@ impl JobConfig<'_> {
         let files: HashSet<String> = frames.iter().filter_map(file).collect();
         let mut programs: Vec<&Document> =
             self.documents.iter().filter(|document| !document.calls().is_empty()).collect();
-        let text = |words: &str| Value::Text(words.to_owned());
-        let mut say = |name: &str, cites: Vec<Citation>| {
-            facts.cite(name, Value::List(cites.iter().map(|cite| text(&cite.text)).collect()), cites);
-        };
-        say("script.caches", programs.iter().flat_map(|document| document.caches()).collect());
-        say("script.records", programs.iter().flat_map(|document| document.records()).collect());
+        cite_places(facts, "script.caches", &programs, Document::caches);
+        cite_places(facts, "script.records", &programs, Document::records);
         // A killed program left no stack, or that of its launcher: the only script that is given is the one.
         let is_shown = |document: &&Document| part::name(document.path()).is_some_and(|name| files.contains(name));
         if programs.len() > 1 {
             programs.retain(is_shown);
         }
-        let hoarded: Vec<Citation> = programs.iter().flat_map(|document| document.hoarded()).collect();
-        facts.cite("script.hoards", Value::List(hoarded.iter().map(|cite| text(&cite.text)).collect()), hoarded);
+        cite_places(facts, "script.hoards", &programs, Document::hoarded);
         if programs.is_empty() {
             return;
         }
-        let calls = programs.iter().flat_map(|document| document.calls()).map(|call| text(call)).collect();
+        let calls = programs.iter().flat_map(|document| document.calls()).cloned().map(Value::Text).collect();
         facts.cite("script.calls", Value::List(calls), Vec::new());
-        let kept: Vec<Citation> = programs.iter().flat_map(|document| document.kept()).collect();
-        facts.cite("script.keeps", Value::List(kept.iter().map(|cite| text(&cite.text)).collect()), kept);
-        let asked: Vec<Citation> = programs.iter().flat_map(|document| document.asks_with_graph()).collect();
-        facts.cite("script.asks_with_graph", Value::List(asked.iter().map(|cite| text(&cite.text)).collect()), asked);
+        cite_places(facts, "script.keeps", &programs, Document::kept);
+        cite_places(facts, "script.asks_with_graph", &programs, Document::asks_with_graph);
         watch_calls(facts, &programs);
     }
 
@@ -155,16 +148,19 @@ impl JobConfig<'_> {
     }
 }
 
+/// Adds `name`: the words of `programs` at the places that `of` finds in each.
+fn cite_places(facts: &mut Facts, name: &str, programs: &[&Document], of: impl Fn(&Document) -> Vec<Citation>) {
+    let cites: Vec<Citation> = programs.iter().flat_map(|document| of(document)).collect();
+    facts.cite(name, Value::List(cites.iter().map(|cite| Value::Text(cite.text.clone())).collect()), cites);
+}
+
 /// Adds what `programs` give to models and keep of what these give: whole outputs, a prompt many times, a whole graph.
 fn watch_calls(facts: &mut Facts, programs: &[&Document]) {
     let text = |words: &str| Value::Text(words.to_owned());
-    let list = |cites: &[Citation]| Value::List(cites.iter().map(|cite| text(&cite.text)).collect());
-    let piles: Vec<Citation> = programs.iter().flat_map(|document| document.piles()).collect();
-    facts.cite("script.piles", list(&piles), piles);
+    cite_places(facts, "script.piles", programs, Document::piles);
     let could_keep_less = programs.iter().any(|document| document.could_keep_less());
     facts.say("script.piles_largest", Value::Flag(could_keep_less));
-    let repeats: Vec<Citation> = programs.iter().flat_map(|document| document.repeats()).collect();
-    facts.cite("script.repeats", list(&repeats), repeats);
+    cite_places(facts, "script.repeats", programs, Document::repeats);
     let is_without = |line: &Value| match line {
         Value::Text(line) => programs.iter().any(|document| document.makes_no_graph(line.trim())),
         _ => false,

@@ -33,7 +33,6 @@ pub(crate) use layout::{
 };
 pub use layout::{state_capacity, state_limit};
 pub use part::{Failed, of_job};
-pub(crate) use prediction::is_before_training;
 pub use prediction::{Comparison, Contradiction, MemoryChange, Prediction};
 pub(crate) use shape::{lacks_vocabulary, name as described_name};
 

@@ -148,7 +148,7 @@ impl Prediction {
             let moments = match is_last {
                 true => at_the_end.as_slice(),
                 // What failed before anything was trained printed no figure of training.
-                false if is_before_training(incident.phase.name) => &BEFORE_TRAINING,
+                false if incident.phase.name.is_start() => &BEFORE_TRAINING,
                 false => &TRAINING,
             };
             let Some(found) = figure.bytes.and_then(|bytes| self.explain(bytes, moments)) else { continue };
@@ -293,11 +293,6 @@ impl Prediction {
         let host = figure(FigureName::HostUsed, plan.host(), Observed::Host);
         device.into_iter().chain(host).collect()
     }
-}
-
-/// Whether a job in `phase` has not computed anything yet.
-pub(crate) fn is_before_training(phase: Phase) -> bool {
-    matches!(phase, Phase::Setup | Phase::ModelLoad | Phase::EngineInit)
 }
 
 /// Whether `amount` is positive and its bounds are narrow enough to print.

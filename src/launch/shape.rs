@@ -1,6 +1,6 @@
 //! The size of a model that flags describe: pre-training starts from layers and widths, not from a name.
 
-use crate::facts::{Facts, Value};
+use crate::facts::Facts;
 use crate::knowledge::{Experts, Shape};
 use crate::memory::{ModelSize, Parameters};
 
@@ -29,7 +29,7 @@ impl Described<'_> {
     }
 
     fn flag(self, name: &str) -> bool {
-        matches!(self.0.get(&format!("shape.{name}")).map(|known| &known.value), Some(Value::Flag(true)))
+        self.0.says_yes(&format!("shape.{name}"))
     }
 
     /// The shape with a vocabulary of this many rows.
@@ -150,6 +150,7 @@ pub(crate) fn name(facts: &Facts) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::Value;
 
     fn facts(numbers: &[(&str, f64)], flags: &[&str]) -> Facts {
         let mut facts = Facts::default();

@@ -268,9 +268,14 @@ vocabulary! {
 }
 
 impl Phase {
+    /// Whether a job is still starting in this phase, and has computed nothing yet.
+    pub(crate) const fn is_start(self) -> bool {
+        matches!(self, Phase::Setup | Phase::ModelLoad | Phase::EngineInit)
+    }
+
     /// Whether this phase is over once training steps begin.
     pub const fn comes_before_steps(self) -> bool {
-        matches!(self, Phase::Setup | Phase::ModelLoad | Phase::CheckpointResume | Phase::EngineInit)
+        self.is_start() || matches!(self, Phase::CheckpointResume)
     }
 
     /// Whether no training steps happen during this phase, so that the next step shows that it is over.

@@ -37,8 +37,7 @@ use crate::knowledge::{
     plain_name,
 };
 use crate::launch::{
-    JobConfig, MemoryChange, Prediction, device_memory, device_wanted, host_memory, host_used, is_before_training,
-    without_file,
+    JobConfig, MemoryChange, Prediction, device_memory, device_wanted, host_memory, host_used, without_file,
 };
 use crate::model::{
     Bytes, Edit, Kind, Need, NotAdvised, Partner, Patch, PatchEffect, PatchNeeds, PatchSet, Phase, SERVICE_NAME,
@@ -487,7 +486,7 @@ impl<'a> Workbench<'a> {
     fn told_effect(&self, PatchEffect { gpu_bytes, host_bytes }: PatchEffect, needs: &PatchNeeds) -> PatchEffect {
         let most = device_wanted(self.facts).into_iter().chain(device_memory(self.facts)).min();
         let is_there = |moved: &Bytes| most.is_none_or(|most| moved.0.saturating_neg() <= most.0);
-        let is_of_states = is_before_training(self.phase) || self.phase == Phase::OptimizerStep;
+        let is_of_states = self.phase.is_start() || self.phase == Phase::OptimizerStep;
         let remains = is_of_states && needs.gpu.is_some_and(|need| need.capacity.is_some());
         PatchEffect {
             gpu_bytes: gpu_bytes.filter(|moved| remains || is_there(moved)),

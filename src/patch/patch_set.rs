@@ -2,7 +2,7 @@
 
 use super::{Proposed, Workbench};
 use crate::knowledge::{To, Turn};
-use crate::launch::{Prediction, is_before_training};
+use crate::launch::Prediction;
 use crate::model::{Bytes, Kind, Need, Patch, PatchEffect, PatchNeeds, PatchSet};
 
 /// The most changes in one set; more would be no advice.
@@ -62,7 +62,7 @@ impl Workbench<'_> {
         /// The least share of what is missing that is worth a change.
         const WORTH: i128 = 20;
         let freed = effect.gpu_bytes.filter(|moved| *moved < Bytes(0) && self.kind == Kind::GpuOom);
-        let freed = freed.filter(|_| is_before_training(self.phase));
+        let freed = freed.filter(|_| self.phase.is_start());
         let (Some(moved), Some(need)) = (freed, needs.gpu) else { return false };
         let left = need.capacity.map_or(0, |capacity| need.bytes.0 - capacity.0);
         left > 0 && -moved.0 * WORTH < left - moved.0

@@ -4,16 +4,20 @@ use std::error::Error;
 
 use oomdoc::model::{FigureName, Phase};
 
-use crate::support::analyzed::{cause, diff, refused, report, root, turned};
+use crate::support::analyzed::{cause, diff, refused, report, root, stack, turned};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
 /// The first frames of a script that asks a reference model at `line`.
 fn reference(line: &str) -> String {
-    let oom = refused("64.00 MiB", 44.42);
-    format!(
-        "Traceback (most recent call last):\n  File \"/w/prefer.py\", line 14, in <module>\n    {line}\n  File \"/v/site-packages/transformers/models/llama/modeling_llama.py\", line 174, in forward\n    down_proj = self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x))\n{oom}"
-    )
+    stack(&[
+        ("/w/prefer.py", "<module>", line),
+        (
+            "transformers/models/llama/modeling_llama.py",
+            "forward",
+            "down_proj = self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x))",
+        ),
+    ]) + &refused("64.00 MiB", 44.42)
 }
 
 const LOAD: &str = "import torch\nfrom transformers import AutoModelForCausalLM\npolicy = AutoModelForCausalLM.from_pretrained(\"org/m\")\nref_model = AutoModelForCausalLM.from_pretrained(\"org/m\")\nopt = torch.optim.AdamW(policy.parameters())\n";

@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use tree_sitter::Node as Syntax;
 
-use super::super::edit::{Edit, indentation, line_end, line_start, newline};
+use super::super::edit::{Edit, indentation, line_end, line_start, newline, next_line};
 use super::habits::{MOST, function_around, loop_or_function_around, name};
 use super::literal::Definitions;
+use super::many::words_without_graph;
 use super::{assignments, in_order, parts};
 use crate::knowledge::{CodeWords, is_among};
 
@@ -173,11 +174,7 @@ fn is_frozen(name: &str) -> bool {
 /// Whether the code of `function` keeps no graph.
 fn is_without_graph(definitions: &Definitions<'_>, function: Syntax<'_>) -> bool {
     let whole = function.parent().filter(|parent| parent.kind() == "decorated_definition").unwrap_or(function);
-    let says = |node: &Syntax<'_>| {
-        let name = definitions.words(*node);
-        is_among(&CodeWords::shipped().without_graph, name)
-    };
-    in_order(whole).iter().filter(|node| node.kind() == "identifier").any(says)
+    !words_without_graph(definitions, whole).is_empty()
 }
 
 /// Whether `node` stands in a block that keeps no graph: `with torch.no_grad():`.
@@ -185,10 +182,7 @@ fn is_within_block_without_graph(definitions: &Definitions<'_>, node: Syntax<'_>
     let says = |with: Syntax<'_>| {
         let mut cursor = with.walk();
         let clauses = with.named_children(&mut cursor).filter(|child| child.kind() == "with_clause");
-        clauses.flat_map(in_order).any(|node| {
-            let name = definitions.words(node);
-            node.kind() == "identifier" && is_among(&CodeWords::shipped().without_graph, name)
-        })
+        clauses.flat_map(|clause| words_without_graph(definitions, clause)).next().is_some()
     };
     let around = std::iter::successors(node.parent(), Syntax::parent);
     around.filter(|node| node.kind() == "with_statement").any(says)
@@ -213,7 +207,7 @@ pub(super) fn within(text: &str, statements: &[Range<usize>], head: &str) -> Opt
         let mut line = start;
         while line < statement.end {
             edits.push(Edit::insert(line, step));
-            line = super::super::edit::next_line(text, line);
+            line = next_line(text, line);
         }
         before = Some((indent, line));
     }

@@ -118,19 +118,13 @@ impl<'t> Kept<'t> {
                 let (left, value) = parts(node, "left", "right")?;
                 let sums = definitions.words(node.child_by_field_name("operator")?) == "+=";
                 let into = definitions.words(left);
-                (sums && value.byte_range().len() <= LONGEST && is_name(value)).then_some(Kept {
-                    node,
-                    into,
-                    value,
-                    is_sum: true,
-                })
+                (sums && is_short(value) && is_name(value)).then_some(Kept { node, into, value, is_sum: true })
             }
             "call" => {
                 let (function, arguments) = parts(node, "function", "arguments")?;
                 let words = definitions.words(function);
                 let into = words.strip_suffix(".append").or_else(|| words.strip_suffix(".extend"))?;
-                let is_short = |value: &Syntax<'_>| value.byte_range().len() <= LONGEST;
-                let value = arguments.named_child(0).filter(is_short).filter(|value| holds(definitions, *value))?;
+                let value = arguments.named_child(0).filter(|value| is_short(*value) && holds(definitions, *value))?;
                 Some(Kept { node, into, value, is_sum: false })
             }
             _ => None,
@@ -192,6 +186,11 @@ pub(super) fn name<'t>(definitions: &Definitions<'t>, function: Syntax<'_>) -> O
 /// The method that is called, if `function` is one of a value.
 fn method<'t>(definitions: &Definitions<'t>, function: Syntax<'_>) -> Option<&'t str> {
     function.child_by_field_name("attribute").map(|method| definitions.words(method))
+}
+
+/// Whether `value` is short enough to look into.
+fn is_short(value: Syntax<'_>) -> bool {
+    value.byte_range().len() <= LONGEST
 }
 
 fn is_name(value: Syntax<'_>) -> bool {

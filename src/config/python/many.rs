@@ -16,13 +16,13 @@ const EDGES: &str = "edge_index";
 /// Where an argument is a list that repeats one value: `[prompt] * count`.
 pub(super) fn repeats(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option<Range<usize>> {
     let (list, count) = parts(node, "left", "right").filter(|_| node.kind() == "binary_operator")?;
-    let parent = node.parent().filter(|parent| matches!(parent.kind(), "argument_list" | "keyword_argument"))?;
+    let is_given = node.parent().is_some_and(|parent| matches!(parent.kind(), "argument_list" | "keyword_argument"));
     let is_times = definitions.words(node.child_by_field_name("operator")?) == "*";
     let value = list.named_child(0).filter(|_| list.kind() == "list" && list.named_child_count() == 1)?;
     let is_one_of_something = matches!(value.kind(), "identifier" | "attribute" | "subscript" | "string")
         && matches!(count.kind(), "identifier" | "attribute" | "subscript" | "integer")
         && definitions.words(count) != "1";
-    (is_times && is_one_of_something && parent.is_named()).then(|| node.byte_range())
+    (is_given && is_times && is_one_of_something).then(|| node.byte_range())
 }
 
 /// The whole graph that `node` gives to a model, if it is such a call.
@@ -67,6 +67,13 @@ pub(super) fn message_layers(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]
     if layers.iter().any(is_repeated) { 0 } else { layers.len() }
 }
 
+/// The words of `part` that may say that no graph is made.
+pub(super) fn words_without_graph<'t>(definitions: &Definitions<'_>, part: Syntax<'t>) -> Vec<Syntax<'t>> {
+    let words = &CodeWords::shipped().without_graph;
+    let is_word = |word: &Syntax<'_>| word.kind() == "identifier" && is_among(words, definitions.words(*word));
+    in_order(part).into_iter().filter(is_word).collect()
+}
+
 /// The spans of the code that makes no graph: blocks and decorated functions.
 pub(super) fn without_graph(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option<Range<usize>> {
     // `set_grad_enabled(training)` may well make one.
@@ -79,16 +86,12 @@ pub(super) fn without_graph(definitions: &Definitions<'_>, node: Syntax<'_>) -> 
             _ => true,
         }
     };
-    let says = |part: Syntax<'_>| {
-        let words = &CodeWords::shipped().without_graph;
-        let is_word = |word: &Syntax<'_>| word.kind() == "identifier" && is_among(words, definitions.words(*word));
-        in_order(part).into_iter().any(|word| is_word(&word) && is_sure(word))
-    };
     let head = match node.kind() {
         "with_statement" => "with_clause",
         "decorated_definition" => "decorator",
         _ => return None,
     };
     let mut cursor = node.walk();
-    node.named_children(&mut cursor).filter(|child| child.kind() == head).any(says).then(|| node.byte_range())
+    let heads = node.named_children(&mut cursor).filter(|child| child.kind() == head);
+    heads.flat_map(|head| words_without_graph(definitions, head)).any(is_sure).then(|| node.byte_range())
 }

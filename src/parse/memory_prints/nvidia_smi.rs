@@ -60,7 +60,8 @@ impl Grammar for NvidiaSmi {
     fn parse(&self, record: &Record) -> Vec<Event> {
         let device = device(record.text()).ok().map(|(_, device)| device);
         let mut events = Vec::new();
-        if let Some((used, total)) = record.text().lines().last().and_then(memory) {
+        let memory = record.text().lines().last().and_then(memory);
+        if let Some((used, total)) = memory {
             let label = device.map_or("GPU".to_owned(), |(index, _)| format!("GPU {index}"));
             let series = origin::series(&label, record.origin());
             let mut event = record.event("nvidia-smi", used.text, What::Memory { series });
@@ -73,7 +74,6 @@ impl Grammar for NvidiaSmi {
             event.facts.push(record.fact("job.gpu", name));
             let listed = LISTED.iter().find(|(listed, _)| *listed == index);
             event.facts.extend(listed.map(|(_, fact)| record.fact(fact, name)));
-            let memory = record.text().lines().last().and_then(memory);
             let occupancy = memory.and_then(|(used, total)| Some((occupancy(used.bytes?, total.bytes?)?, used.text)));
             event.facts.extend(occupancy.map(|(fact, words)| record.number_fact(fact, words, f64::from(index))));
             events.push(event);
