@@ -23,8 +23,8 @@ use crate::model::{
 /// See the module.
 pub struct RayMonitor;
 
-/// The beginning of a kill's details.
-const DETAILS: &str = "Memory on the node (";
+/// The beginning of a kill's details: the node's address in brackets follows, which people leave out.
+const DETAILS: &str = "Memory on the node ";
 /// The head of the message of a kill of 2.0–2.54, without its full stop, which is lost where somebody copied the sentence.
 const SINGLE: &str = "Task was killed due to the node running low on memory";
 /// What the heads of all versions have in common.

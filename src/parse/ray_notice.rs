@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_until, take_while1};
-use nom::combinator::{consumed, recognize};
+use nom::combinator::{consumed, opt, recognize};
 use nom::sequence::{preceded, terminated};
 use nom::{IResult, Parser};
 
@@ -66,13 +66,15 @@ fn monitor(record: &Record, text: &str) -> Option<Event> {
     Some(event(record, message, What::Notice, &figures))
 }
 
-/// `Node memory usage above threshold, used: 5576757248, threshold_bytes: 5560832000, total bytes: 25276510208, …`
+/// `Node memory usage above threshold, used: 5576757248, threshold_bytes: 5560832000, total bytes: 25276510208, …`; in 2.0, where the bound
+/// was only a share, `used: 5576757248, total: 25276510208, …`.
 fn pressure(record: &Record, text: &str) -> Option<Event> {
     let message = text::after(text, "emory usage above threshold, used: ")?;
     let behind = |label: &'static str| preceded(tag(label), bytes);
-    let (used, threshold, total) = read((bytes, behind(", threshold_bytes: "), behind(", total bytes: ")), message)?;
-    let figures =
-        [(FigureName::NodeUsed, used), (FigureName::NodeThreshold, threshold), (FigureName::NodeTotal, total)];
+    let total = alt((behind(", total bytes: "), behind(", total: ")));
+    let (used, threshold, total) = read((bytes, opt(behind(", threshold_bytes: ")), total), message)?;
+    let mut figures = vec![(FigureName::NodeUsed, used), (FigureName::NodeTotal, total)];
+    figures.extend(threshold.map(|threshold| (FigureName::NodeThreshold, threshold)));
     Some(event(record, message, shortage(), &figures))
 }
 

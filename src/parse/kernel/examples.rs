@@ -389,6 +389,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         states: &[("kind", "host_oom_kernel")],
     },
     Example {
+        version: "4.x on 32-bit ARM, only the call trace",
+        text: "[58868.244248] [<8028db58>] (out_of_memory) from [<802da420>] (__alloc_pages_nodemask+0xbe8/0x121c)",
+        states: &[("kind", "host_oom_kernel")],
+    },
+    Example {
         version: "≥5.3, only the cgroup's statistics",
         text: "Apr 17 09:17:11 node1 kernel: Memory cgroup stats for /jobs.slice/job9.slice:\nApr 17 09:17:11 node1 kernel: anon 14409728",
         states: &[("kind", "host_oom_cgroup")],

@@ -243,6 +243,8 @@ fn caller(line: &str) -> Option<(Caller, &str)> {
         (Caller::SysRq, "moom_callback"),
         (Caller::Killer, "oom_kill_process+0x"),
         (Caller::Killer, "out_of_memory+0x"),
+        // 32-bit ARM names the function, and then whoever called it (arch/arm/kernel/traps.c).
+        (Caller::Killer, "(out_of_memory) from "),
     ]
     .into_iter()
     .find_map(|(who, function)| line.find(function).map(|at| (who, &line[at..at + function.len()])))

@@ -73,6 +73,7 @@ impl Grammar for Kernel {
             "Memory cgroup stats for /",
             "oom_kill_process+0x",
             "out_of_memory+0x",
+            "(out_of_memory) from ",
             "due to memory.oom.group set",
             "Kernel panic - not syncing: ",
             "Out of memory and no killable processes",

@@ -134,13 +134,18 @@ fn reason(text: &str) -> IResult<&str, Clause<'_>> {
 /// The words between the clauses of the details.
 fn words(text: &str) -> IResult<&str, Clause<'_>> {
     alt((
-        tag("Memory on the node ("),
+        tag("Memory on the node "),
         tag("where the task ("),
         tag("where the lease ("),
         tag("where the task "),
         tag("was running"),
         tag(","),
         tag(";"),
+        // Brackets, and what people write in place of addresses that they leave out.
+        tag("("),
+        tag(")"),
+        tag("..."),
+        tag("…"),
         // The core worker's log quotes the message.
         tag("\\n"),
     ))

@@ -143,3 +143,20 @@ fn a_mention_is_no_event() {
         assert!(shortages(&[line]).is_empty(), "{line}");
     }
 }
+
+#[test]
+fn reads_a_sentence_from_which_addresses_were_left_out() {
+    let figures = |text: &str| -> Vec<String> {
+        testing::read(text.as_bytes())
+            .iter()
+            .flat_map(|event| &event.figures)
+            .map(|figure| figure.text.clone())
+            .collect()
+    };
+    let alone = "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n\
+        Memory on the node was 418.96GB / 440.83GB (0.950398), which exceeds the memory usage threshold of 0.95.";
+    assert_eq!(figures(alone), ["418.96GB", "440.83GB", "0.950398", "threshold of 0.95"]);
+    let elided = "Memory on the node (IP: 10.0.0.1, ...) where the lease (name=Engine.__init__, pid=3719, memory used=0.68GB)\n\
+        was running was 126.63GB / 128.00GB (0.989315), which exceeds the memory usage threshold of 0.95.";
+    assert!(figures(elided).iter().any(|figure| figure.ends_with("126.63GB")), "{:?}", figures(elided));
+}
