@@ -6,7 +6,7 @@ use super::root::CONTAINERS;
 use crate::model::{Event, Exit, Kind, LineContext, LineNumber, Location, OtherFailureName, What};
 
 /// Those who kill what does not end in time once they have stopped it.
-const STOPPERS: [&str; 2] = ["slurm", "platform"];
+const STOPPERS: [&str; 3] = ["slurm", "scheduler", "platform"];
 /// The fact by which a message says that the whole job is done.
 const FINISHED: &str = "trainer.finished";
 /// The facts by which messages say that the program tries again with less.

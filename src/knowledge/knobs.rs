@@ -66,6 +66,9 @@ pub struct Knob {
     /// What it is called where the job's program takes no options: `the batch size`.
     #[serde(default)]
     pub called: Option<Arc<str>>,
+    /// Of a generic knob: words with which names of users' own options end, `num envs` of `camera_num_envs` and `NUM_ENVS`.
+    #[serde(default)]
+    pub ends: Vec<Arc<str>>,
     /// Whether only a command line has it: no class in code takes it as an argument.
     #[serde(default)]
     pub parsed_only: bool,

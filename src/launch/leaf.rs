@@ -14,6 +14,8 @@ use crate::model::{Citation, Frame};
 pub(super) struct Leaves {
     /// The positions of settings, as indices of document and entry, by the last steps of their names in small letters.
     places: HashMap<String, Vec<(usize, usize)>>,
+    /// The positions of settings and options by the last word of their names: `envs` of `camera_num_envs`.
+    ends: HashMap<String, Vec<(usize, usize)>>,
     /// Those on a line of the code that the stack of the failure shows.
     of_stack: HashSet<(usize, usize)>,
 }
@@ -23,9 +25,17 @@ impl Leaves {
         let mut leaves = Leaves::default();
         for (number, document) in documents.iter().enumerate() {
             for (at, entry) in document.entries().iter().enumerate() {
-                if matches!(entry.kind, EntryKind::Setting | EntryKind::Variable) && may_be_leaf(document, entry) {
+                let is_leaf =
+                    matches!(entry.kind, EntryKind::Setting | EntryKind::Variable) && may_be_leaf(document, entry);
+                if is_leaf {
                     let name = last_step(&entry.key).to_ascii_lowercase();
                     leaves.places.entry(name).or_default().push((number, at));
+                }
+                let is_option = matches!(entry.kind, EntryKind::Flag | EntryKind::Override)
+                    || entry.kind == EntryKind::Setting && document.format() != Format::Python;
+                let last = words(&last_step(&entry.key)).pop().filter(|_| is_leaf || is_option);
+                if let Some(last) = last {
+                    leaves.ends.entry(last).or_default().push((number, at));
                 }
             }
         }
@@ -70,6 +80,14 @@ impl Leaves {
                 }
             }
         }
+        if found.is_empty() {
+            for (ends, place) in knob.ends.iter().flat_map(|ends| self.that_end(ends).map(move |place| (ends, place))) {
+                let (document, entry) = at(documents, place)?;
+                if says(&entry.key, ends) && counts(place, Setting { document, entry }) {
+                    found.push((place, Setting { document, entry }));
+                }
+            }
+        }
         // A file that comes first takes precedence.
         let first = found.iter().map(|((document, _), _)| *document).min()?;
         found.retain(|((document, _), _)| *document == first);
@@ -84,6 +102,40 @@ impl Leaves {
         let of_name = || found.iter().find(|(_, setting)| setting.entry.kind == EntryKind::Variable);
         is_one(&found).then(|| of_name().or(found.first()).map(|(_, setting)| *setting)).flatten()
     }
+}
+
+impl Leaves {
+    /// The positions whose names' last word is that of `ends`.
+    fn that_end<'a>(&'a self, ends: &str) -> impl Iterator<Item = (usize, usize)> + use<'a> {
+        let last = ends.rsplit(' ').next().unwrap_or(ends);
+        self.ends.get(last).into_iter().flatten().copied()
+    }
+}
+
+/// Whether the name of `key` ends with the words `ends` and says nothing of an evaluation.
+fn says(key: &str, ends: &str) -> bool {
+    let words = words(&last_step(key));
+    let own = ends.split(' ').collect::<Vec<_>>();
+    words.len() >= own.len()
+        && words[words.len() - own.len()..].iter().eq(own.iter())
+        && !words.iter().any(|word| part::is_of_evaluation(word))
+}
+
+/// The words of a name, in small letters: `cameraNumEnvs`, `camera_num_envs` and `CAMERA_NUM_ENVS` have three.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = vec![String::new()];
+    let mut was_small = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || c.is_ascii_uppercase() && was_small {
+            words.push(String::new());
+        }
+        was_small = c.is_ascii_lowercase() || c.is_ascii_digit();
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 impl SettingIndex {

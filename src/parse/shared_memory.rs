@@ -5,10 +5,10 @@
 //! UCX's `mm_posix.c`, CPython's `OSError`, coreutils' `df`.
 
 use nom::branch::alt;
-use nom::bytes::complete::{tag, take_till1, take_until};
+use nom::bytes::complete::{tag, take_till1, take_until, take_while1};
 use nom::bytes::streaming;
 use nom::character::complete::multispace1;
-use nom::combinator::{recognize, rest};
+use nom::combinator::{recognize, rest, verify};
 use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Parser};
 
@@ -164,9 +164,10 @@ fn told_of_worker(text: &str) -> Progress {
     wrap::progress(text, (pid, streaming::tag(" is killed by signal: Bus error")))
 }
 
-/// `DataLoader worker (pid 4711) `
+/// `DataLoader worker (pid 4711) `, or with what somebody put in the number's place.
 fn loader_worker(text: &str) -> IResult<&str, &str> {
-    let pid = delimited(alt((tag("(pid "), tag("(pid(s) "))), text::digits, tag(") "));
+    let hidden = verify(take_while1(|c: char| c != ')' && !c.is_whitespace()), |hidden: &str| hidden.len() <= 12);
+    let pid = delimited(alt((tag("(pid "), tag("(pid(s) "))), hidden, tag(") "));
     preceded(tag("DataLoader worker "), pid).parse(text)
 }
 

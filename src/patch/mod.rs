@@ -30,7 +30,7 @@ use std::cell::{LazyCell, OnceCell};
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::config::Value;
+use crate::config::{Format, Value};
 use crate::facts::{Answer, Evaluator, Facts};
 use crate::knowledge::{
     CauseRule, Condition, Direction, Knob, Knowledge, Language, NotAdvisedRow, PatchRow, Target, To, Turn, Type,
@@ -117,7 +117,7 @@ struct Proposed<'k> {
     is_short: bool,
     /// Whether the rule knows better than what the failing program advises.
     is_first: bool,
-    /// Whether it names no setting of the job or its framework and edits none of its files.
+    /// Whether it names no setting of the job or its framework, or a place in code, and edits none of the job's files.
     is_general: bool,
     /// Whether it is a change of code that would spare the host, of which the given files show no place.
     is_unplaced: bool,
@@ -364,9 +364,12 @@ impl<'a> Workbench<'a> {
             outcomes: None,
         };
         drop(then);
-        let is_general = knob.is_generic() && patch.diff.is_none() && patch.from.is_none();
+        let is_nowhere = patch.diff.is_none() && patch.from.is_none();
+        // Code that nobody showed may have what a knob of code changes, or not.
+        let shows_code = || self.launch.documents().iter().any(|document| document.format() == Format::Python);
+        let is_general = is_nowhere && (knob.is_generic() || knob.target == Target::Python && !shows_code());
         let is_code = knob.target == Target::Python && self.kind.is_host();
-        let is_unplaced = is_code && patch.diff.is_none() && patch.from.is_none() && !row.first;
+        let is_unplaced = is_code && is_nowhere && !row.first;
         Some(Proposed { patch, is_unplaced, turned, is_advised, is_by_hand, is_short, is_first: row.first, is_general })
     }
 

@@ -171,3 +171,20 @@ fn one_process_of_the_trainer_is_not_told_to_share_with_others() -> Outcome {
     );
     Ok(())
 }
+
+#[test]
+fn a_strangers_option_is_known_by_the_words_with_which_its_name_ends() -> Outcome {
+    let log = stack(&[
+        ("/w/nav/train_field_nav.py", "<module>", "train(args)"),
+        ("/w/nav/train_field_nav.py", "train", "obs = env.render_all()"),
+        ("/w/nav/env.py", "render_all", "img = torch.zeros(self.n, 3, self.h, self.w, device=\"cuda:0\")"),
+    ]) + &refused("2.25 GiB", 23.65);
+    let script = "python train_field_nav.py --task walk --camera_num_envs 192 --field_resolution 1024 --eval_field_resolution 2048 --vocab_size 50000\n";
+    let end = report(&[("job.log", &log), ("train.sh", script)])?;
+    let knobs = turned(&end)?;
+    // What the job sets comes before what its code, which nobody showed, may have.
+    assert_eq!(knobs[0], "--field_resolution");
+    assert!(knobs.iter().any(|knob| *knob == "--camera_num_envs"), "{knobs:?}");
+    assert!(!knobs.iter().any(|knob| ["--eval_field_resolution", "--vocab_size"].contains(knob)), "{knobs:?}");
+    Ok(())
+}

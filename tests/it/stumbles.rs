@@ -605,6 +605,26 @@ fn a_runner_that_goes_away_after_a_dead_worker_was_not_cancelled_by_anybody() ->
 }
 
 #[test]
+fn who_is_killed_after_the_allocation_was_taken_back_was_not_short_of_memory() -> Outcome {
+    let killed = "srun: error: node1: task 0: Killed\n";
+    assert_eq!(
+        verdict(&format!("salloc: Job allocation 608 has been revoked.\nsrun: forcing job termination\n{killed}"))?,
+        Kind::None
+    );
+    assert_eq!(verdict(killed)?, Kind::SigkillUnattributed);
+    Ok(())
+}
+
+#[test]
+fn a_log_kept_as_a_comment_is_read_like_any_other() -> Outcome {
+    let log = "# torch.cuda.OutOfMemoryError: CUDA out of memory.\n# Tried to allocate 20.00 MiB. GPU 2 has a total capacity of 79.32 GiB of which 4.50 MiB is free.\n# Process 32777 has 76.96 GiB memory in use.\n# Including non-PyTorch memory, this process has 2.33 GiB memory in use. \n";
+    let report = report(&[("job.log", log)])?;
+    let figures = &report.incidents.first().ok_or("no incident")?.figures;
+    assert!(figures.iter().any(|figure| figure.text == "2.33 GiB"), "{figures:?}");
+    Ok(())
+}
+
+#[test]
 fn a_json_with_a_name_that_many_have_is_not_deepspeeds() -> Outcome {
     let own = "{\"batch_size\": 4, \"gradient_accumulation_steps\": 1, \"optimizer\": {\"optimizer\": \"ADAMW\"}}";
     let report = report(&[("job.log", OOM), ("config.json", own)])?;

@@ -98,6 +98,8 @@ mod tests {
     fn dockers_events_name_the_container() {
         let oom = "2026-03-01T10:31:00.000000000Z container oom 4f66ad9a4b1c (image=train:1, name=trainer)";
         assert_eq!(states(oom), ["host_oom_cgroup"]);
+        let kept = "[2026-03-29 01:17:56] container oom Container ID: 4f66ad9a4b1c Container Name: notes";
+        assert_eq!(states(kept), ["host_oom_cgroup"]);
         let die =
             "2026-03-01T10:31:00.000000000Z container die 4f66ad9a4b1c (exitCode=137, image=train:1, name=trainer)";
         assert_eq!(states(die), ["Signal(9) trainer"]);

@@ -265,7 +265,7 @@ fn system(record: &Record) -> Option<Event> {
 }
 
 /// Events of the runtimes: `TaskOOM event container_id:"…"`, `container oom 4f66… (image=…, name=trainer)`, `container
-/// die 4f66… (exitCode=137, …)`.
+/// die 4f66… (exitCode=137, …)`; managers of containers keep it as `container oom Container ID: 4f66… Container Name: trainer`.
 fn runtime(record: &Record) -> Option<Event> {
     let text = text::line(record.text());
     if let Some(words) = text::each(text, "TaskOOM event ").next() {
@@ -277,6 +277,7 @@ fn runtime(record: &Record) -> Option<Event> {
     let words = text::each(text, "container ").find(|words| action(words).is_ok())?;
     let (attributes, (action, id)) = action(words).ok()?;
     let name = text::after(attributes, "name=").map(|rest| text::token(rest, ",)"));
+    let name = name.or_else(|| text::after(attributes, "Container Name: ").map(|rest| text::token(rest, "")));
     let mut event = match action {
         "oom" => killed(record, words, name),
         _ => {
@@ -293,7 +294,8 @@ fn runtime(record: &Record) -> Option<Event> {
 fn action(words: &str) -> IResult<&str, (&str, &str)> {
     let id = verify(take_while1(|c: char| c.is_ascii_hexdigit()), |id: &str| id.len() >= 12);
     let action = preceded(tag("container "), alt((tag("oom"), tag("die"))));
-    terminated(separated_pair(action, tag(" "), id), tag(" (")).parse(words)
+    let label = (tag(" "), opt(tag("Container ID: ")));
+    terminated(separated_pair(action, label, id), alt((tag(" ("), tag(" Container Name: ")))).parse(words)
 }
 
 /// `[train-n0-0] terminated with exit code (137). Reason [Error]. Message: `

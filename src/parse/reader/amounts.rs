@@ -172,7 +172,7 @@ pub(super) fn with_rest(whole: &str, said: Range<usize>, end: usize) -> Range<us
     while let Some(next) = whole.get(stop..end).and_then(|rest| rest.strip_prefix('\n')) {
         let line = next.lines().next().unwrap_or_default();
         let is_open = whole[..stop].trim_end().ends_with(|c: char| c.is_alphanumeric() || c == ',' || c == ':');
-        if line.is_empty() || !(is_open && goes_on(line.trim_start()) || is_row(line.trim())) {
+        if line.is_empty() || !(is_open && goes_on(line.trim_start()) || is_row(line.trim()) || is_list(line)) {
             break;
         }
         stop += '\n'.len_utf8() + line.len();
@@ -187,7 +187,17 @@ pub(super) fn is_part(line: &str) -> bool {
         line[..at].ends_with(|c: char| c.is_alphanumeric()) && line[at + 1..].starts_with(|c: char| c.is_alphanumeric())
     };
     let values = line.match_indices('=').filter(|(at, _)| is_value(*at)).count();
-    values > 1 || line.trim_start().starts_with('(') || is_row(line.trim())
+    values > 1 || line.trim_start().starts_with('(') || is_row(line.trim()) || is_list(line)
+}
+
+/// `The card has 79.19 GiB total, 6.68 GiB free, 72.48 GiB in use`: each part of the sentence is an amount with a few words.
+fn is_list(line: &str) -> bool {
+    const MOST_WORDS: usize = 8;
+    let parts = || line.split([',', ';', '|']).map(str::trim).filter(|part| !part.is_empty());
+    let has_amount = |part: &str| {
+        part.match_indices(' ').map(|(at, _)| &part[at + 1..]).chain([part]).any(|words| text::size(words).is_ok())
+    };
+    parts().count() > 1 && parts().all(|part| part.split_whitespace().count() <= MOST_WORDS && has_amount(part))
 }
 
 /// Whether `line` continues a sentence: no sentence begins with a lower-case word or an amount.

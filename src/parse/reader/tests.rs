@@ -228,6 +228,7 @@ fn figures_stand_on_the_lines_on_which_a_message_goes_on() {
         "ArenaError: GPU out of memory, available memory\nis only 416.50 MB, giving up",
         "Out of memory error on GPU 0. Cannot allocate 1.531250GB memory on GPU 0, available memory is only \n   416.50 MB.",
         "ArenaError: GPU out of memory\nRequested: 768.00 MiB\nFree: 416.50 MB",
+        "ArenaError: GPU out of memory.\nThe card has 11.75 GiB total, 416.50 MB free, 11.1 GiB in use by this process.",
     ] {
         assert_eq!(free(text), Some(words(FigureName::GpuFree, "416.50 MB")), "{text}");
     }

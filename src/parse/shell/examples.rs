@@ -157,6 +157,12 @@ mod tests {
     }
 
     #[test]
+    fn a_message_of_a_script_is_read_without_its_head() {
+        assert_eq!(exits("70361 Killed                  converter --model model.xml"), [(Exit::KILL, Some(70361))]);
+        assert_eq!(exits("12 Killed processes"), []);
+    }
+
+    #[test]
     fn a_bus_error_of_a_worker_is_left_to_shared_memory() {
         let text = "RuntimeError: DataLoader worker (pid 4711) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory.";
         assert_eq!(exits(text), []);

@@ -10,7 +10,7 @@ use nom::branch::alt;
 use nom::bytes::complete::{tag, take_till, take_until, take_while, take_while1};
 use nom::character::complete::{multispace1, space0, space1, u32 as integer};
 use nom::combinator::{eof, opt};
-use nom::sequence::{delimited, preceded, terminated};
+use nom::sequence::{delimited, preceded, separated_pair, terminated};
 use nom::{IResult, Offset, Parser};
 
 use super::{Example, Follow, Grammar, Joint, Line, Record, signals, statement, text};
@@ -193,7 +193,9 @@ fn job(record: &Record) -> Option<Event> {
     // A progress bar may precede it without a line feed.
     let glued = || text::each(text, "[").find_map(|words| background(words).ok()).map(|(_, job)| job);
     let of_job = || of_job().or_else(|| glued().filter(|(pid, _)| pid.is_some()));
-    let (pid, signal) = of_script.or_else(of_job).or_else(|| foreground(text).map(|signal| (None, signal)))?;
+    let headless = || headless(text.trim_start()).ok().map(|(_, (pid, signal))| (Some(pid), signal));
+    let told = of_script.or_else(of_job).or_else(headless);
+    let (pid, signal) = told.or_else(|| foreground(text).map(|signal| (None, signal)))?;
     let words = pid.map_or(text, |pid| &text[text.offset(pid)..]);
     Some(death(record, words, Exit::Signal(signal), pid))
 }
@@ -209,6 +211,12 @@ fn script(words: &str) -> IResult<&str, (Option<&str>, i32)> {
     // macOS adds the number: `Killed: 9`.
     let said = (alt((signals::description, translated)), opt((tag(": "), text::digits)));
     (pid, terminated(said.map(|(signal, _)| signal), alt((multispace1, eof)))).parse(words)
+}
+
+/// What is left of a script's message whose head was cut off: `5120 Killed                  python train.py`.
+fn headless(line: &str) -> IResult<&str, (&str, i32)> {
+    let killed = alt((tag("Killed").map(|_| 9), translated));
+    terminated(separated_pair(text::digits, tag(" "), killed), (tag("    "), space1)).parse(line)
 }
 
 /// `Ucciso`
