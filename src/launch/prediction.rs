@@ -310,7 +310,12 @@ fn device_figures(incident: &Incident) -> Vec<(Figure, bool)> {
         source: point.source.clone(),
         derived: None,
     };
-    let over_time = incident.timeline.iter().filter(|point| point.name == FigureName::TorchAllocated).map(of_point);
+    // While an engine has the device, or weights are on their way, what is there is no sum of training's parts.
+    let is_elsewhere =
+        |phase: Phase| matches!(phase, Phase::Rollout | Phase::WeightSync | Phase::CheckpointSave | Phase::Inference);
+    let is_of_training = |point: &&TimelinePoint| !point.phase.is_some_and(is_elsewhere);
+    let allocated = incident.timeline.iter().filter(|point| point.name == FigureName::TorchAllocated);
+    let over_time = allocated.filter(is_of_training).map(of_point);
     let at_the_end = incident.figures.iter().find(|figure| figure.name == FigureName::TorchAllocated).cloned();
     over_time.map(|figure| (figure, false)).chain(at_the_end.map(|figure| (figure, true))).collect()
 }
