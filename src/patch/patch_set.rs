@@ -212,7 +212,17 @@ impl Workbench<'_> {
         let all = subsets(proposed.len());
         let sound = || all.iter().filter(|places| places.iter().all(is_sound));
         let mut tried = sound().take_while(|_| !is_enough);
-        let found = tried.find_map(|places| Some((places.clone(), needs(places, 1.0 - SPARE)?)));
+        // Of a change that was turned until it suffices, the bounds may be too wide to name an amount.
+        let is_bounded =
+            |needs: &PatchNeeds| ![needs.gpu, needs.host].into_iter().flatten().any(|need| fits(need) == Some(false));
+        let of_one = |places: &[usize]| match places {
+            [only] => {
+                Some(&proposed[*only].patch).filter(|patch| patch.suffices == Some(true)).map(|patch| patch.needs)
+            }
+            _ => None,
+        };
+        let enough = |places: &[usize]| needs(places, 1.0 - SPARE).or_else(|| of_one(places).filter(is_bounded));
+        let found = tried.find_map(|places| Some((places.clone(), enough(places)?)));
         let alone = [0];
         let known =
             if is_enough { Some(alone.as_slice()) } else { found.as_ref().map(|(places, _)| places.as_slice()) };
