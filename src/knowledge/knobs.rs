@@ -72,6 +72,9 @@ pub struct Knob {
     /// Whether only a command line has it: no class in code takes it as an argument.
     #[serde(default)]
     pub parsed_only: bool,
+    /// Whether it is an argument that every call which its names know must be given, as each metric of a script.
+    #[serde(default)]
+    pub each_call: bool,
     /// The memory that it moves, in words.
     pub moves: Words,
     /// What it costs.

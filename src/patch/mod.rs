@@ -9,6 +9,7 @@ mod advice;
 mod build_step;
 mod consistent;
 mod container;
+mod each_call;
 mod edit;
 mod far_enough;
 mod gate;
@@ -411,7 +412,7 @@ impl<'a> Workbench<'a> {
         };
         // What is set already has the section that it needs, or is changed where it stands.
         let section = |to| self.launch.setting(knob).is_none().then(|| section::edits(self.launch, knob, to)).flatten();
-        let own = |to| Some(vec![edit(knob, spelling, to)?]);
+        let own = |to| each_call::edits(self.launch, knob, to).or_else(|| Some(vec![edit(knob, spelling, to)?]));
         let of_container = |to| container::edits(self.launch, knob, spelling, to);
         let step = self.facts.text("build.step").filter(|_| self.launch.setting(knob).is_none());
         let of_build = |to| build_step::edits(self.launch, knob, spelling, to, step);

@@ -1,6 +1,6 @@
 //! How the job at hand spells a knob.
 
-use super::Workbench;
+use super::{Workbench, each_call};
 use crate::config::{Entry, EntryKind, Format};
 use crate::knowledge::{Knob, Target, Type, is_named, plain_name};
 use crate::launch::{file_of, without_file};
@@ -36,6 +36,9 @@ impl Workbench<'_> {
     }
 
     fn name_in_version(&self, knob: &Knob) -> Option<String> {
+        if let Some(name) = each_call::first_name(self.launch, knob) {
+            return Some(name);
+        }
         let setting = self.launch.setting(knob);
         if let Some(setting) = setting.filter(|_| knob.is_generic()) {
             return Some(as_written(setting.entry));
