@@ -10,6 +10,7 @@ mod gather;
 mod inspect;
 mod known;
 mod pattern;
+mod prints;
 mod requested;
 mod snapshot;
 mod trend;
