@@ -12,6 +12,8 @@ use crate::knowledge::{CodeWords, is_among};
 
 /// The part of a graph that says which of its nodes are neighbours.
 const EDGES: &str = "edge_index";
+/// The methods that move a tensor to a device.
+const MOVES: [&str; 2] = ["to", "cuda"];
 
 /// Where an argument is a list that repeats one value: `[prompt] * count`.
 pub(super) fn repeats(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option<Range<usize>> {
@@ -37,7 +39,8 @@ pub(super) fn whole_graph(definitions: &Definitions<'_>, node: Syntax<'_>) -> Op
         argument.kind() == "attribute"
             && argument.child_by_field_name("attribute").is_some_and(|part| definitions.words(part) == EDGES)
     };
-    let edges = arguments.named_children(&mut cursor).find(is_edges)?;
+    let mut given = arguments.named_children(&mut cursor).map(|argument| before_its_move(definitions, argument));
+    let edges = given.find(is_edges)?;
     let graph = edges.child_by_field_name("object").filter(|graph| graph.kind() == "identifier")?;
     let cut = node
         .parent()
@@ -49,6 +52,13 @@ pub(super) fn whole_graph(definitions: &Definitions<'_>, node: Syntax<'_>) -> Op
         nodes: nodes.map(|nodes| definitions.words(nodes).to_owned()),
         at: node.byte_range(),
     })
+}
+
+/// What `argument` moves to a device, `graph.x` of `graph.x.to(device)`; itself if it moves nothing.
+fn before_its_move<'t>(definitions: &Definitions<'_>, argument: Syntax<'t>) -> Syntax<'t> {
+    let function = argument.child_by_field_name("function").filter(|_| argument.kind() == "call");
+    let moved = function.and_then(|function| parts(function, "object", "attribute"));
+    moved.filter(|(_, method)| MOVES.contains(&definitions.words(*method))).map_or(argument, |(object, _)| object)
 }
 
 /// How many layers that send messages the code makes, where each is written out: `GATConv(…)`. None where a loop makes them.
