@@ -39,6 +39,7 @@ mod history_query;
 mod host_sizes;
 mod ignore;
 mod jobs;
+mod kept_memory;
 mod kept_results;
 mod knobs;
 mod manual;
