@@ -50,6 +50,7 @@ impl Grammar for Kernel {
             "oom_score_adj name",
             " uid  tgid total",
             "oom_kill_process+0x",
+            "(out_of_memory) from ",
             "Memory cgroup stats for /",
         ]
     }
