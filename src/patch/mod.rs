@@ -421,7 +421,8 @@ impl<'a> Workbench<'a> {
             to.and_then(|to| of_build(to).or_else(|| section(to)).or_else(|| own(to)).or_else(|| of_container(to)))?;
         for (knob, partner) in partners {
             let beside = || section::partner(own_section?, &edits, partner);
-            edits.push(edit(knob, &partner.knob, &partner.to).or_else(beside)?);
+            let own = edit(knob, &partner.knob, &partner.to).or_else(beside).map(|edit| vec![edit]);
+            edits.extend(own.or_else(|| container::edits(self.launch, knob, &partner.knob, &partner.to))?);
         }
         let alike: Vec<Edit> = edits.iter().flat_map(|own| edit::alike(self.launch, own)).collect();
         edits.extend(alike);

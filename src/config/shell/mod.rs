@@ -35,7 +35,7 @@ use words::Quote;
 use crate::knowledge::{Launchers, Scheduler};
 
 pub(crate) use edit::bare;
-pub(super) use edit::set;
+pub(super) use edit::{set, without};
 pub(super) use launchers::{is_option, is_shell};
 pub(super) use words::name_length;
 

@@ -75,7 +75,7 @@ impl Editor<'_> {
         let truth = self.truth(command);
         if argument.is_switch() {
             if *self.wanted.value == Value::Bool(false) {
-                return self.without_switch(call, argument);
+                return self.without_option(call, argument);
             }
             let end = self.end(name, home)?;
             let new =

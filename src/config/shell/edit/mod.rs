@@ -14,7 +14,7 @@ use super::arguments::{Argument, Form};
 use super::expand::Field;
 use super::script::Call;
 use super::words::Quote;
-use super::{CommandLine, Shell, place};
+use super::{CommandLine, Origin, Shell, place};
 
 /// The edits that set the entry with index `entry`, or add the wanted setting if there is none.
 pub(in super::super) fn set(
@@ -29,6 +29,14 @@ pub(in super::super) fn set(
         None => editor.add()?,
     };
     edits.ok_or_else(|| EditError::Unwritable { key: wanted.key.to_owned(), value: wanted.value.to_string() })
+}
+
+/// The edits that take the option with index `entry` out of its command, its values with it.
+pub(in super::super) fn without(text: &str, shell: &Shell, entry: usize) -> Option<Vec<Edit>> {
+    let Origin::Argument { command, argument, .. } = shell.origins.get(entry)? else { return None };
+    let editor = Editor { text, shell, wanted: Wanted { key: "", value: &Value::Null, kind: None, command: None } };
+    let (call, argument) = editor.argument(*command, *argument)?;
+    editor.without_option(call, argument)
 }
 
 struct Editor<'a> {

@@ -7,15 +7,16 @@ use super::super::{are_together, home};
 use super::Editor;
 
 impl Editor<'_> {
-    /// Removes a switch, which has no value, with the blanks or the line that only belong to it.
-    pub(super) fn without_switch(&self, call: &Call, switch: &Argument) -> Option<Vec<Edit>> {
-        let name = call.fields.get(switch.name)?;
+    /// Removes an option and its values with the blanks or the line that only belong to it.
+    pub(super) fn without_option(&self, call: &Call, option: &Argument) -> Option<Vec<Edit>> {
+        let name = call.fields.get(option.name)?;
         let home = home(name);
-        let (start, end) = (self.start(name, home)?, self.end(name, home)?);
+        let last = option.values.clone().next_back().unwrap_or(option.name);
         let beside =
             |at: Option<usize>| at.and_then(|at| call.fields.get(at)).filter(|field| are_together(field, name, home));
-        let before = beside(switch.name.checked_sub(1)).and_then(|field| self.end(field, home));
-        let next = beside(switch.name.checked_add(1)).and_then(|field| self.start(field, home));
+        let (start, end) = (self.start(name, home)?, self.end(call.fields.get(last)?, home)?);
+        let before = beside(option.name.checked_sub(1)).and_then(|field| self.end(field, home));
+        let next = beside(last.checked_add(1)).and_then(|field| self.start(field, home));
         if call.is_directive && call.fields.len() == 2 {
             return Some(vec![Edit::delete(line_start(self.text, start)..next_line(self.text, end))]);
         }
