@@ -223,3 +223,180 @@ ERROR 07-02 10:12:47 [core.py:515] torch.OutOfMemoryError: CUDA out of memory. T
     assert!(limit.diff.as_deref().unwrap_or_default().contains("'{\"image\": 1, \"video\": 0}'"), "{limit:?}");
     Ok(())
 }
+
+/// What the first patch sets: its own knob and those that it takes with it.
+fn set_first(report: &Report) -> Vec<&str> {
+    let first = patches(report).into_iter().take(1);
+    first.flat_map(|patch| [&*patch.knob].into_iter().chain(patch.with.iter().map(|with| &*with.knob))).collect()
+}
+
+fn removed(report: &Report) -> String {
+    let diff = patches(report).first().and_then(|patch| patch.diff.clone()).unwrap_or_default();
+    diff.lines().filter(|line| line.starts_with('-') && !line.starts_with("---")).collect()
+}
+
+const PREFILL: &str = r#"2026-05-04T08:00:00.101010Z  INFO text_generation_launcher: Args { model_id: "mistralai/Mixtral-8x7B-v0.1", num_shard: None, QUANTIZEmax_input_tokens: Some(30000), max_total_tokens: Some(31000), max_batch_prefill_tokens: Some(30000), cuda_memory_fraction: 1.0 }
+2026-05-04T08:02:00.101010Z  INFO text_generation_router_v3: backends/v3/src/lib.rs:125: Warming up model
+2026-05-04T08:02:09.101010Z ERROR text_generation_launcher: Method Warmup encountered an error.
+Traceback (most recent call last):
+  File "/opt/conda/lib/python3.11/site-packages/text_generation_server/models/flash_causal_lm.py", line 1510, in warmup
+    _, _batch, _ = self.generate_token(batch)
+  File "/opt/conda/lib/python3.11/site-packages/text_generation_server/layers/gptq/exllamav2.py", line 240, in forward
+    output = ext_q_gemm(x, self.q_handle)
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.60 GiB. GPU 0 has a total capacity of 44.40 GiB of which 1.02 GiB is free. Process 31 has 43.37 GiB memory in use. Of the allocated memory 41.10 GiB is allocated by PyTorch, and 812.00 MiB is reserved by PyTorch but unallocated.
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/opt/conda/lib/python3.11/site-packages/text_generation_server/models/flash_causal_lm.py", line 1512, in warmup
+    raise RuntimeError(
+RuntimeError: Not enough memory to handle 30000 prefill tokens. You need to decrease `--max-batch-prefill-tokens`
+"#;
+
+#[test]
+fn what_the_program_asks_for_outranks_the_size_of_a_model_in_bits_that_it_is_not_served_in() -> Outcome {
+    let script = |more: &str| {
+        format!(
+            "text-generation-launcher --model-id mistralai/Mixtral-8x7B-v0.1 --max-batch-prefill-tokens 30000 --max-input-tokens 30000 --max-total-tokens 31000{more}\n"
+        )
+    };
+    for (printed, more) in [("quantize: Some(Gptq), ", ""), ("", " --quantize gptq"), ("", "")] {
+        let log = PREFILL.replace("QUANTIZE", printed);
+        let report = report(&[("job.log", &log), ("serve.sh", &script(more))])?;
+        assert_eq!(cause(&report), "activations_too_large");
+        assert_eq!(set_first(&report), ["--max-batch-prefill-tokens", "--max-input-tokens"]);
+        assert!(added(&report).contains("--max-batch-prefill-tokens 15000 --max-input-tokens 15000"));
+        assert!(knobs(&report).iter().all(|knob| !["--quantize", "a checkpoint in 4 bits"].contains(knob)));
+    }
+    Ok(())
+}
+
+const DRAFT: &str = "\
+INFO 05-04 08:00:00 [api_server.py:1043] vLLM API server version 0.8.5
+INFO 05-04 08:00:11 [llm_engine.py:240] Initializing a V0 LLM engine (v0.8.5) with config: model='/m/Llama-3.1-70B-Instruct-FP8', speculative_config=SpeculativeConfig(method='draft_model', model='/m/Llama-3.1-8B-Instruct', num_spec_tokens=4), dtype=torch.bfloat16, max_seq_len=8192, tensor_parallel_size=2, quantization=compressed-tensors
+INFO 05-04 08:01:01 [model_runner.py:1140] Model loading took 33.9001 GiB and 58.2 seconds
+INFO 05-04 08:01:09 [model_runner.py:1140] Model loading took 14.9901 GiB and 5.1 seconds
+INFO 05-04 08:01:15 [worker.py:287] the current vLLM instance can use total_gpu_memory (47.53GiB) x gpu_memory_utilization (SHARE) = 42.80GiB
+INFO 05-04 08:01:15 [worker.py:287] model weights take 48.89GiB; non_torch_memory takes 0.60GiB; PyTorch activation peak memory takes 1.20GiB; the rest of the memory reserved for KV Cache is -LESSGiB.
+ERROR 05-04 08:01:16 [engine.py:448] ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.
+";
+
+#[test]
+fn a_draft_that_takes_the_room_of_the_cache_goes_or_is_split() -> Outcome {
+    let script = "vllm serve /m/Llama-3.1-70B-Instruct-FP8 --tensor-parallel-size 2 --max-model-len 8192 --gpu-memory-utilization SHARE \\\n  --speculative-config '{\"model\": \"/m/Llama-3.1-8B-Instruct\", \"num_speculative_tokens\": 4, \"draft_tensor_parallel_size\": 1}'\n";
+    let told = |share: &str, less: &str| {
+        let log = DRAFT.replace("SHARE", share).replace("LESS", less);
+        report(&[("job.log", &log), ("serve.sh", &script.replace("SHARE", share))])
+    };
+    let far = told("0.93", "6.49")?;
+    assert_eq!(cause(&far), "kv_cache_overcommit");
+    assert_eq!(set_first(&far), ["--speculative-config"]);
+    assert!(removed(&far).contains("--speculative-config '{"), "{:?}", patches(&far));
+    assert!(knobs(&far).contains(&"speculative_config.model"));
+    // Steps of fewer requests or without graphs spare less than is missing, and no other method takes weights that are in 8 bit.
+    for knob in ["--quantization", "--max-num-seqs", "--enforce-eager", "--max-num-batched-tokens"] {
+        assert!(!knobs(&far).contains(&knob), "{knob}");
+    }
+    let near = told("0.97", "2.1")?;
+    assert_eq!(set_first(&near), ["speculative_config.draft_tensor_parallel_size"]);
+    assert!(added(&near).contains("\"draft_tensor_parallel_size\": 2"), "{:?}", patches(&near));
+    Ok(())
+}
+
+const SECOND_INSTANCE: &str = r#"I0504 08:00:00.101010 1 model_lifecycle.cc:472] "loading: tensorrt_llm:1"
+[TensorRT-LLM][INFO] Loaded engine size: 13001 MiB
+FIRST[TensorRT-LLM][INFO] Loaded engine size: 13001 MiB
+[TensorRT-LLM][ERROR] IExecutionContext::executeV2: Error Code 2: OutOfMemory (Requested size was 13632536576 bytes.)
+E0504 08:00:20.101010 1 backend_model.cc:692] "ERROR: Failed to create instance: unexpected error when creating modelInstanceState: [TensorRT-LLM][ERROR] CUDA runtime error in ::cudaMallocAsync(ptr, n, mMemPool->getPool(), mCudaStream->get()): out of memory"
+"#;
+
+#[test]
+fn a_request_of_the_size_of_an_engine_that_serves_is_one_more_copy_of_it() -> Outcome {
+    let config = "name: \"tensorrt_llm\"\nbackend: \"tensorrtllm\"\nmax_batch_size: 64\ninstance_group [\n  {\n    count: 2\n    kind: KIND_CPU\n  }\n]\nparameters: {\n  key: \"kv_cache_free_gpu_mem_fraction\"\n  value: { string_value: \"0.9\" }\n}\n";
+    let first = "[TensorRT-LLM][INFO] Memory usage when calculating max tokens in paged kv cache: total: 79.11 GiB, available: 60.00 GiB\n[TensorRT-LLM][INFO] [MemUsageChange] Allocated 54.00 GiB for max tokens in paged KV cache (442368).\n";
+    let two = report(&[("job.log", &SECOND_INSTANCE.replace("FIRST", first)), ("config.pbtxt", config)])?;
+    assert_eq!(cause(&two), "too_many_workers");
+    assert_eq!(knobs(&two), ["instance_group[0].count", "parameters.kv_cache_free_gpu_mem_fraction"]);
+    assert!(added(&two).contains("count: 1"));
+    // No builder runs, and nothing shows that another engine is there.
+    let one = report(&[("job.log", &SECOND_INSTANCE.replace("FIRST", "")), ("config.pbtxt", config)])?;
+    assert_ne!(cause(&one), "too_many_workers");
+    assert_ne!(cause(&one), "activations_too_large");
+    Ok(())
+}
+
+const EMBEDDER: &str = r#"2026-05-04T08:00:00.101010Z  INFO text_embeddings_router: router/src/main.rs:185: Args { model_id: "org/***-embed", revision: None, tokenization_workers: None, dtype: Some(Float16), pooling: None, max_concurrent_requests: 512, max_batch_tokens: 65536, max_batch_requests: None, max_client_batch_size: 32, auto_truncate: false }
+2026-05-04T08:00:01.101010Z  INFO text_embeddings_router: router/src/lib.rs:188: Maximum number of tokens per request: LONGEST
+2026-05-04T08:00:09.101010Z  INFO text_embeddings_router: router/src/lib.rs:248: Warming up model
+Error: Model backend is not healthy
+
+Caused by:
+    DriverError(CUDA_ERROR_OUT_OF_MEMORY, "out of memory")
+"#;
+
+#[test]
+fn the_configured_size_of_the_warm_up_is_what_changes() -> Outcome {
+    let compose = "services:\n  embed:\n    image: ghcr.io/huggingface/text-embeddings-inference:86-1.6\n    environment:\n      MODEL_ID: org/my-embed\n      MAX_BATCH_TOKENS: 65536\n    ports:\n      - \"8080:80\"\n";
+    for (longest, partners, lines) in [
+        (
+            "65536",
+            vec!["MAX_BATCH_TOKENS", "AUTO_TRUNCATE"],
+            "+      MAX_BATCH_TOKENS: 16384+      AUTO_TRUNCATE: 'true'",
+        ),
+        ("8192", vec!["MAX_BATCH_TOKENS"], "+      MAX_BATCH_TOKENS: 16384"),
+    ] {
+        let report = report(&[("job.log", &EMBEDDER.replace("LONGEST", longest)), ("compose.yaml", compose)])?;
+        assert_eq!(set_first(&report), partners, "{longest}");
+        assert_eq!(added(&report), lines);
+        assert!(!knobs(&report).contains(&"MAX_BATCH_REQUESTS"), "{longest}");
+    }
+    Ok(())
+}
+
+const PROMPT_LOGPROBS: &str = "\
+INFO 05-04 08:00:30 model_runner.py:1110] Loading model weights took 27.5681 GB
+PREFILLRunning loglikelihood requests:   0%|          | 0/70 [00:00<?, ?it/s]
+Traceback (most recent call last):
+  File \"/opt/venv/lib/python3.11/site-packages/lm_eval/models/vllm_causallms.py\", line 402, in _loglikelihood_tokens
+    outputs = self._model_generate(requests=inputs, generate=False)
+  File \"/opt/venv/lib/python3.11/site-packages/vllm/model_executor/layers/sampler.py\", line 271, in forward
+    logprobs = torch.log_softmax(logits, dim=-1, dtype=torch.float)
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.27 GiB. GPU 0 has a total capacity of 79.15 GiB of which 2.90 GiB is free. Including non-PyTorch memory, this process has 76.20 GiB memory in use. Of the allocated memory 74.61 GiB is allocated by PyTorch, and 201.00 MiB is reserved by PyTorch but unallocated.
+";
+
+#[test]
+fn an_engine_that_takes_prompts_whole_gets_no_smaller_steps() -> Outcome {
+    let script = "lm_eval --model vllm \\\n  --model_args pretrained=Qwen/Qwen2.5-14B,dtype=auto,gpu_memory_utilization=0.9,max_model_len=16384 \\\n  --tasks wikitext\n";
+    let whole = report(&[("job.log", &PROMPT_LOGPROBS.replace("PREFILL", "")), ("eval.sh", script)])?;
+    assert_eq!(set_first(&whole), ["--model_args max_model_len"]);
+    assert!(!knobs(&whole).contains(&"--model_args max_num_batched_tokens"));
+    let chunked = "INFO 05-04 08:00:02 config.py:1485] Chunked prefill is enabled with max_num_batched_tokens=16384.\n";
+    let pieces = report(&[("job.log", &PROMPT_LOGPROBS.replace("PREFILL", chunked)), ("eval.sh", script)])?;
+    assert_eq!(set_first(&pieces), ["--model_args max_num_batched_tokens"]);
+    Ok(())
+}
+
+const ADAPTERS: &str = "\
+INFO 05-04 08:00:00 [api_server.py:1395] vLLM API server version 0.9.2
+INFO 05-04 08:00:00 [cli_args.py:325] non-default args: {'model': 'meta-llama/Llama-3.1-8B', 'enable_lora': True, 'max_loras': 12, 'max_lora_rank': 256, 'lora_modules': [LoRAModulePath(name='a', path='/adapters/aFIRST'), LoRAModulePath(name='b', path='/adapters/bSECOND')]}
+ERROR 05-04 08:00:33 [core.py:586] Traceback (most recent call last):
+ERROR 05-04 08:00:33 [core.py:586]   File \"/opt/venv/lib/python3.11/site-packages/vllm/v1/worker/lora_model_runner_mixin.py\", line 54, in load_lora_model
+ERROR 05-04 08:00:33 [core.py:586]     return self.lora_manager.create_lora_manager(model)
+ERROR 05-04 08:00:33 [core.py:586]   File \"/opt/venv/lib/python3.11/site-packages/vllm/lora/layers.py\", line 330, in create_lora_weights
+ERROR 05-04 08:00:33 [core.py:586]     torch.zeros(
+ERROR 05-04 08:00:33 [core.py:586] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 112.00 MiB. GPU 0 has a total capacity of 22.03 GiB of which 70.12 MiB is free. Including non-PyTorch memory, this process has 21.95 GiB memory in use. Of the allocated memory 21.70 GiB is allocated by PyTorch, and 10.42 MiB is reserved by PyTorch but unallocated.
+RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}
+";
+
+#[test]
+fn room_for_adapters_is_their_number_times_their_rank() -> Outcome {
+    let script = "vllm serve meta-llama/Llama-3.1-8B --enable-lora --max-loras 12 --max-lora-rank 256 --gpu-memory-utilization 0.9\n";
+    let named = ADAPTERS.replace("FIRST", "-r8").replace("SECOND", "_rank32");
+    let report_named = report(&[("job.log", &named), ("serve.sh", script)])?;
+    assert!(added(&report_named).contains("--max-lora-rank 32 "), "{:?}", patches(&report_named));
+    // An adapter of rank 256 on an 8B takes 1.25 GiB, and beside its weights of 15 GiB two find room.
+    let unnamed = ADAPTERS.replace("FIRST", "").replace("SECOND", "");
+    let report_unnamed = report(&[("job.log", &unnamed), ("serve.sh", script)])?;
+    assert!(added(&report_unnamed).contains("--max-loras 2 "), "{:?}", patches(&report_unnamed));
+    Ok(())
+}

@@ -1,6 +1,7 @@
 //! Derives the memory layout of a job from facts.
 
 mod companions;
+mod engine;
 mod serving;
 mod training;
 
@@ -89,6 +90,8 @@ impl JobConfig<'_> {
                 facts.cite(name, Value::Number(bytes.0 as f64), cites.clone());
             }
         }
+        engine::state_adapters(facts, &model);
+        self.state_draft(facts);
     }
 
     /// The layout that `facts` describe for training `model`. `None` if an essential fact is unknown: the number of
