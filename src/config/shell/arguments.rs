@@ -73,9 +73,11 @@ pub(in super::super) fn arguments(
                         None => true,
                     }
             };
-            // `--batch-size 128 /data`, `--segment 40 song.mp3`: a path behind a number is the program's own argument.
+            // `--batch-size 128 /data`, `--segment 40 song.mp3`, `-w 8 app:app`: a path or an application behind a number is the
+            // program's own argument.
             let is_number = field(at).is_some_and(|text| text.parse::<f64>().is_ok());
-            let is_apart = |text: &str, at: usize| is_number && at == name + 2 && is_path(text);
+            let is_operand = |text: &str| is_path(text) || is_application(text);
+            let is_apart = |text: &str, at: usize| is_number && at == name + 2 && is_operand(text);
             while field(at).is_some_and(|text| is_value(text, at) && goes_with(name, at) && !is_apart(text, at)) {
                 at += 1;
             }
@@ -133,6 +135,14 @@ fn is_path(text: &str) -> bool {
             && end.bytes().any(|byte| byte.is_ascii_alphabetic())
     };
     text.contains('/') || text.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && is_extension(end))
+}
+
+/// Whether it names an application in a module of Python, as web servers are told what to serve: `shop.main:app`, `main:make_app()`.
+fn is_application(text: &str) -> bool {
+    let is_name = |name: &str| !name.is_empty() && name_length(name) == name.len();
+    text.split_once(':').is_some_and(|(module, name)| {
+        module.split('.').all(is_name) && is_name(name.strip_suffix("()").unwrap_or(name))
+    })
 }
 
 /// The key of `--key=value`, `-n4` or `-Xmx4g`, and where the value begins.
@@ -247,6 +257,9 @@ mod tests {
             ("python main.py --batch-size 128 /data/imagenet", &["python:main.py batch-size=128"]),
             ("python -m demucs --segment 40 song.mp3", &["python:demucs segment=40"]),
             ("python main.py --gpus 0 1 2 --x", &["python:main.py gpus=0,1,2 x="]),
+            ("gunicorn -w 8 shop.main:app", &["gunicorn: w=8"]),
+            ("uvicorn --workers 4 main:make_app() --port 80", &["uvicorn: workers=4 port=80"]),
+            ("python serve.py --ratio 3 1:2", &["python:serve.py ratio=3,1:2"]),
             ("nohup python main.py", &["nohup: ", "python:main.py "]),
             ("bash run.sh --x 1", &["bash:run.sh x=1"]),
             ("--zero_stage 3 --bf16", &[": zero_stage=3 bf16="]),
