@@ -1,18 +1,44 @@
 //! Edits the command line of a program that a YAML file, a unit or a Dockerfile starts.
 
 use super::edit::Edit;
-use super::{Document, Entry, EntryKind, Value, switch};
+use super::{Document, Entry, EntryKind, Value, reference, switch};
+use crate::knowledge::Launchers;
 
 impl Document {
+    /// The edits that replace the value of `entry` of a YAML file: at the variable that it only refers to, and at each place that asks for the
+    /// same part of a device.
+    pub(super) fn replaced_everywhere(&self, entry: &Entry, value: &Value) -> Option<Vec<Edit>> {
+        if !Launchers::shipped().is_part_of_device(&entry.key) {
+            return self.replaced(entry, value).map(|edit| vec![edit]);
+        }
+        let alike = |other: &&Entry| other.key == entry.key && other.value == entry.value && other.kind == entry.kind;
+        self.entries.iter().filter(alike).map(|other| self.replaced(other, value)).collect()
+    }
+
     /// The edit that replaces the word of `entry` by `value`, if both are plain words. A switch that is set to false is removed.
     pub(super) fn replaced(&self, entry: &Entry, value: &Value) -> Option<Edit> {
         if *value == Value::Bool(false) && self.is_switch(entry) {
             return switch::removed(&self.text, &entry.span);
         }
         let word = value.to_string();
-        let is_there =
-            self.text.get(entry.span.clone()).map(Value::of_word) == Some(Value::of_word(&entry.value.to_string()));
-        (is_there && is_plain_word(&word)).then(|| Edit::replace(entry.span.clone(), word))
+        let written = self.text.get(entry.span.clone())?;
+        let reads = |entry: &Entry, written: &str| Value::of_word(written) == Value::of_word(&entry.value.to_string());
+        let span = match reference::of(written) {
+            // A value that others use as well, or that nothing here gives, takes the place of the reference.
+            Some(name) if !entry.value.to_string().contains(name) => {
+                self.only_variable(name).map_or(&entry.span, |variable| &variable.span)
+            }
+            _ if reads(entry, written) => &entry.span,
+            _ => return None,
+        };
+        is_plain_word(&word).then(|| Edit::replace(span.clone(), word))
+    }
+
+    /// The variable `name` in the environment of what the file starts, if it is given once and one place uses it.
+    fn only_variable(&self, name: &str) -> Option<&Entry> {
+        let mut given = self.entries.iter().filter(|entry| entry.kind == EntryKind::Env && entry.key == name);
+        let only = given.next().filter(|_| given.next().is_none())?;
+        (reference::uses(&self.text, name) == 1).then_some(only)
     }
 
     /// The edit that adds the option `key` behind the last one of a command that a YAML file starts: to its list, in the style of the last

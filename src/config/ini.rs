@@ -12,6 +12,9 @@ use super::{Body, EntryKind, Parsed, Value, shell, toml};
 /// The sections by which such a file is told from TOML.
 const SECTIONS: [&str; 7] = ["[Unit]", "[Service]", "[Install]", "[Socket]", "[Slice]", "[Scope]", "[wsl2]"];
 
+/// How the names of the kernel's parameters begin (sysctl.d(5)).
+const KERNELS: [&str; 6] = ["vm.", "kernel.", "fs.", "net.", "dev.", "user."];
+
 /// Whether `text` is such a file.
 pub(super) fn is_ini(text: &str) -> bool {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line));
@@ -21,7 +24,22 @@ pub(super) fn is_ini(text: &str) -> bool {
     lines.clone().next().is_some_and(|line| SECTIONS.contains(&line))
         || lines.clone().any(is_executable) && lines.clone().any(|line| is_queue(&line.to_ascii_lowercase()))
         || is_plain(lines.clone())
+        || is_kernels(lines.clone())
         || is_properties(lines) && toml::read(text).is_err()
+}
+
+/// Whether each line sets a parameter of the kernel, as files of sysctl.d do: `vm.swappiness = 1`.
+fn is_kernels<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> bool {
+    let is_set = |line: &str| {
+        line.split_once('=').is_some_and(|(key, value)| {
+            let key = key.trim().trim_start_matches('-');
+            key.split('.').count() > 1
+                && key.split('.').all(toml::is_bare)
+                && KERNELS.iter().any(|root| key.starts_with(root))
+                && !value.trim().is_empty()
+        })
+    };
+    lines.clone().next().is_some() && lines.clone().all(is_set)
 }
 
 /// Whether each line is `key=value`, and some key is a path, which is no name in a shell: properties of Java, as Gradle has them.

@@ -39,6 +39,7 @@ mod python;
 #[path = "without_python.rs"]
 mod python;
 mod read_back;
+mod reference;
 mod runtime_options;
 mod shell;
 mod switch;
@@ -288,7 +289,11 @@ impl Document {
 
     fn choose(&self, key: &str, kind: Option<EntryKind>, command: Option<usize>) -> Option<usize> {
         match &self.body {
-            Body::Shell(shell) => shell.choose(&self.entries, key, kind, command),
+            Body::Shell(shell) => {
+                let of_file = || self.holds_variables() && kind == Some(EntryKind::Env);
+                let variable = || shell.choose(&self.entries, key, Some(EntryKind::Variable), None);
+                shell.choose(&self.entries, key, kind, command).or_else(|| variable().filter(|_| of_file()))
+            }
             _ => {
                 let of_code = |kind| kind == EntryKind::Setting && matches!(self.body, Body::Python(_));
                 let is_of =
@@ -358,13 +363,13 @@ impl Document {
         let edits = match &self.body {
             Body::Shell(shell) => shell::set(&self.text, shell, before, wanted)?,
             // An argument of a program that the file starts: the word itself is replaced, or another goes behind its last option.
-            Body::Yaml(_) if kind.is_some_and(|kind| kind != EntryKind::Setting) => {
-                let edit = match old {
-                    Some(entry) => self.replaced(entry, value),
-                    None => self.appended(key, value, command).filter(|_| kind == Some(EntryKind::Flag)),
-                };
-                vec![edit.ok_or_else(unwritable)?]
-            }
+            Body::Yaml(_) if kind.is_some_and(|kind| kind != EntryKind::Setting) => match old {
+                Some(entry) => self.replaced_everywhere(entry, value).ok_or_else(unwritable)?,
+                None => {
+                    let edit = self.appended(key, value, command).filter(|_| kind == Some(EntryKind::Flag));
+                    vec![edit.ok_or_else(unwritable)?]
+                }
+            },
             Body::Ini => {
                 let edit = match (old, kind) {
                     (Some(entry), _) => self.replaced(entry, value),

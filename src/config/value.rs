@@ -172,9 +172,14 @@ pub(crate) fn python_dictionary(text: &str) -> Option<String> {
     Some(format!("{{{}}}", pairs?.join(", ")))
 }
 
-/// Whether `text` is a function without a name, as Python writes one: code, whatever it is a value of.
+/// Whether `text` is code of Python, whatever it is a value of: a function without a name, or a number of the environment.
 pub fn is_function(text: &str) -> bool {
-    text.starts_with("lambda ")
+    text.starts_with("lambda ") || module_of(text).is_some()
+}
+
+/// The module that `text`, a number of the environment as Python asks for it, takes to be imported: `int(os.environ["LOCAL_RANK"])`.
+pub(super) fn module_of(text: &str) -> Option<&'static str> {
+    text.strip_prefix("int(os.environ[").filter(|rest| rest.ends_with("])")).map(|_| "os")
 }
 
 /// Whether `words` are a list or an object of JSON.

@@ -109,6 +109,9 @@ pub struct CodeCall {
     /// The methods before whose calls it stands, as statements of their own.
     #[serde(default)]
     pub before: Vec<String>,
+    /// The module behind whose import it stands, of which it is a function.
+    #[serde(default)]
+    pub behind_import: Option<String>,
     /// The arguments that say where the value lies, so that nothing may move it any more.
     #[serde(default)]
     pub places: Vec<String>,

@@ -22,6 +22,9 @@ pub struct Launchers {
     /// Programs that take names and values behind an option for each.
     #[serde(default)]
     pub setter: Vec<Setter>,
+    /// Parts of devices that a cluster gives out.
+    #[serde(default)]
+    pub device_part: Vec<DevicePart>,
     /// The other words by which commands are recognised.
     pub programs: Programs,
     /// Frameworks of which options are a launcher's own, and none of the script that it starts.
@@ -88,6 +91,31 @@ pub struct Setter {
     pub names: Vec<String>,
     /// The option.
     pub option: String,
+}
+
+/// Parts of devices, of which the name of a resource says the size: `nvidia.com/mig-2g.20gb: 1`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DevicePart {
+    /// The setting that the size is.
+    pub setting: String,
+    /// How the name of the resource begins.
+    pub resource: String,
+    /// The label of the nodes that have it.
+    pub label: String,
+    /// How the label's value begins.
+    pub before: String,
+}
+
+impl DevicePart {
+    /// The size that a resource's name or a label's value says: `2g.20gb`.
+    pub fn size<'w>(&self, key: &'w str, value: Option<&'w str>) -> Option<&'w str> {
+        let size = match value.filter(|_| key == self.label) {
+            Some(value) => value.strip_prefix(&*self.before),
+            None => key.strip_prefix(&*self.resource),
+        };
+        size.filter(|size| !size.is_empty())
+    }
 }
 
 /// How a launcher names what it starts.
@@ -163,6 +191,11 @@ impl Launchers {
     /// Whether options of `framework` are a launcher's own.
     pub fn has_options_of(&self, framework: &str) -> bool {
         is_among(&self.frameworks, framework)
+    }
+
+    /// Whether `key` is a setting that says which part of a device a job gets.
+    pub fn is_part_of_device(&self, key: &str) -> bool {
+        self.device_part.iter().any(|part| part.setting == key)
     }
 
     /// The option behind which the program `name` takes a name and its value.

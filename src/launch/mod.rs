@@ -14,6 +14,8 @@ mod missing_files;
 mod part;
 mod prediction;
 mod shape;
+mod spare;
+mod variables;
 
 use std::cell::{LazyCell, OnceCell};
 use std::collections::{BTreeMap, HashSet};
@@ -47,6 +49,8 @@ pub struct JobConfig<'k> {
     versions: BTreeMap<Arc<str>, Arc<str>>,
     /// The user's own files in order of precedence, then what was printed.
     documents: Vec<Document>,
+    /// Files of the same kind beside one that the launch names, of which it names none.
+    spare: Vec<Document>,
     index: SettingIndex,
     /// The frameworks that the documents configure.
     configured: Vec<&'k Framework>,
@@ -70,6 +74,8 @@ impl<'k> JobConfig<'k> {
             Format::Python => 3,
             Format::Log => 4,
         });
+        variables::resolve(&mut documents);
+        let spare = spare::take_out(&mut documents);
         documents.extend(printed);
         let index = SettingIndex::of(&documents);
         let keyed = index.frameworks_with_keys(&documents, &knowledge.knobs);
@@ -133,6 +139,7 @@ impl<'k> JobConfig<'k> {
             version: None,
             versions,
             documents,
+            spare,
             index,
             configured,
             is_sidecar: false,

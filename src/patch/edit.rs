@@ -29,7 +29,8 @@ pub(super) fn edit(
     if is_open(to) {
         return None;
     }
-    if let Some(Setting { document, entry }) = setting.filter(Setting::is_own) {
+    let setting = setting.filter(Setting::is_own).map(|setting| launch.variable_behind(setting).unwrap_or(setting));
+    if let Some(Setting { document, entry }) = setting {
         let file = document.path().clone();
         let (key, to) = (entry.key.clone(), to.clone());
         // What a name in code is given is a setting of the code.
@@ -37,6 +38,7 @@ pub(super) fn edit(
         let given = match is_code {
             _ if is_removal(&to) => Given::Removed,
             true => Given::Setting,
+            false if document.holds_variables() => Given::Env,
             false => given(entry.kind)?,
         };
         let edit = Edit { file, key, to, given, command: entry.command };
@@ -286,7 +288,7 @@ fn kind(given: Given) -> EntryKind {
 
 /// How a setting of this kind is given. `None` for a script's variable, which does not reach the processes that it
 /// starts.
-fn given(kind: EntryKind) -> Option<Given> {
+pub(super) fn given(kind: EntryKind) -> Option<Given> {
     Some(match kind {
         EntryKind::Setting => Given::Setting,
         EntryKind::Flag => Given::Flag,

@@ -6,6 +6,7 @@
 //! suffices alone, the cheapest sufficient set is determined.
 
 mod advice;
+mod beside;
 mod build_step;
 mod consistent;
 mod container;
@@ -412,7 +413,9 @@ impl<'a> Workbench<'a> {
         };
         // What is set already has the section that it needs, or is changed where it stands.
         let section = |to| self.launch.setting(knob).is_none().then(|| section::edits(self.launch, knob, to)).flatten();
-        let own = |to| each_call::edits(self.launch, knob, to).or_else(|| Some(vec![edit(knob, spelling, to)?]));
+        let named = |to| beside::edits(self.launch, knob, to).filter(|_| partners.is_empty());
+        let each = |to| each_call::edits(self.launch, knob, to).or_else(|| Some(vec![edit(knob, spelling, to)?]));
+        let own = |to| named(to).or_else(|| each(to));
         let of_container = |to| container::edits(self.launch, knob, spelling, to);
         let step = self.facts.text("build.step").filter(|_| self.launch.setting(knob).is_none());
         let of_build = |to| build_step::edits(self.launch, knob, spelling, to, step);

@@ -1,6 +1,6 @@
 //! Finds several changes that together suffice according to the memory plan, when none does alone.
 
-use super::{Proposed, Workbench};
+use super::{Proposed, Workbench, beside};
 use crate::knowledge::{To, Turn};
 use crate::launch::Prediction;
 use crate::model::{Bytes, Kind, Need, Patch, PatchEffect, PatchNeeds, PatchSet};
@@ -210,7 +210,9 @@ impl Workbench<'_> {
         // A change that may not fit on a device of unknown size is proposed last at most, so it is never part of a set.
         let is_sound = |place: &usize| !self.may_overfill(&proposed[*place].patch.effect);
         let all = subsets(proposed.len());
-        let sound = || all.iter().filter(|places| places.iter().all(is_sound));
+        let agree =
+            |places: &[usize]| !beside::contradict(self.launch, places.iter().map(|place| &proposed[*place].patch));
+        let sound = || all.iter().filter(|places| places.iter().all(is_sound) && agree(places));
         let mut tried = sound().take_while(|_| !is_enough);
         // Of a change that was turned until it suffices, the bounds may be too wide to name an amount.
         let is_bounded =

@@ -3,7 +3,7 @@
 use super::super::Value;
 use super::super::edit::{Edit, indentation, line_end, line_start, newline};
 use super::super::entry::Entry;
-use super::super::value::{is_function, number, number_like, plain, python_dictionary};
+use super::super::value::{is_function, module_of, number, number_like, plain, python_dictionary};
 use super::{Call, Code, moves, notebook};
 use crate::knowledge::{CodeWords, ends_in};
 
@@ -38,7 +38,9 @@ fn in_code(text: &str, code: &Code, before: Option<&Entry>, key: &str, value: &V
     }
     let span = code.written.get(key).unwrap_or(&entry.span);
     let old = text.get(span.clone())?;
-    Some(vec![Edit::replace(span.clone(), literal(value, old))])
+    let module = if let Value::Text(code) = value { module_of(code) } else { None };
+    let import = module.and_then(|module| moves::import(text, module));
+    Some([Edit::replace(span.clone(), literal(value, old))].into_iter().chain(import).collect())
 }
 
 /// The method of which `key` is a call: `DiffusionPipeline.enable_model_cpu_offload()`.

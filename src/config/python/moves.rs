@@ -93,6 +93,9 @@ pub(super) fn call(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
     if !row.instead_of.is_empty() {
         return instead(text, code, row, method);
     }
+    if row.behind_import.is_some() {
+        return behind_import(text, code, row, method);
+    }
     if !row.before.is_empty() {
         return before(text, code, row, method);
     }
@@ -131,6 +134,45 @@ fn without_graphs(text: &str, code: &Code, call: &str, module: &str) -> Option<V
     let mut edits: Vec<Edit> = code.habits.graphs.iter().map(above).collect();
     edits.extend(frozen::within(text, &code.habits.frozen, &format!("with {call}:"))?);
     Some(edits).filter(|edits| !edits.is_empty() && imports(text, module))
+}
+
+/// The edit that imports `module` before all else that is imported, if nothing does yet.
+pub(super) fn import(text: &str, module: &str) -> Option<Edit> {
+    let is_import =
+        |line: &str| (line.starts_with("import ") || line.starts_with("from ")) && !line.starts_with("from __future__");
+    let mut starts = lines(text).filter(|(_, line)| is_import(line)).map(|(at, _)| at);
+    let at = starts.next().filter(|_| !imports(text, module))?;
+    Some(Edit::insert(at, format!("import {module}{}", newline(text))))
+}
+
+/// The lines of `text` with the byte at which each begins.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    text.split_inclusive('\n').map(move |line| {
+        at += line.len();
+        (at - line.len(), line)
+    })
+}
+
+/// The edit that calls `method` of `module` behind the line that imports it, by the name that it gets there.
+fn behind_import(text: &str, code: &Code, row: &CodeCall, method: &str) -> Option<Vec<Edit>> {
+    let module = row.behind_import.as_deref()?;
+    if code.calls.iter().any(|call| ends_in(&call.name, method)) {
+        return None;
+    }
+    let name = |line: &'_ str| -> Option<String> {
+        let statement = line.split('#').next().unwrap_or_default();
+        match statement.split_whitespace().collect::<Vec<_>>().as_slice() {
+            ["import", imported] if *imported == module => Some(module.to_owned()),
+            ["import", imported, "as", name] if *imported == module => Some((*name).to_owned()),
+            _ => None,
+        }
+    };
+    let (at, name) = lines(text).find_map(|(at, line)| Some((at, name(line)?)))?;
+    let part = row.of_part.as_ref().map(|part| format!(".{part}")).unwrap_or_default();
+    let call = format!("{name}{part}.{method}({})", row.arguments);
+    let line = format!("{}{}{call}", newline(text), indentation(text, at));
+    Some(vec![Edit::insert(line_end(text, at), line)])
 }
 
 /// Whether code imports `module` by its own name.

@@ -7,6 +7,7 @@ use crate::config::entry::{FoundCommand, FoundSetting};
 use crate::config::shell::{self, is_option};
 use crate::config::tree::{Member, Node, Shape};
 use crate::config::{EntryKind, Parsed, Value};
+use crate::knowledge::Launchers;
 
 /// Keys whose lists form one command line in this order: the image's own program, the program that replaces it, its
 /// arguments.
@@ -50,6 +51,7 @@ impl ProgramReader<'_> {
 
     fn mapping(&mut self, members: &[Member]) {
         let environment = self.environment(members);
+        self.parts_of_devices(members);
         let mut line = Vec::new();
         for key in COMMAND_LINE {
             let Some(member) = members.iter().rfind(|member| member.key == key) else { continue };
@@ -103,6 +105,24 @@ impl ProgramReader<'_> {
             }
         }
         known
+    }
+
+    /// Records which part of a device a container asks for, each time where the words stand that say so.
+    fn parts_of_devices(&mut self, members: &[Member]) {
+        for part in &Launchers::shipped().device_part {
+            for Member { key, at, value } in members {
+                let label = match &value.shape {
+                    Shape::Scalar(Value::Text(words)) => Some(words.as_str()),
+                    _ => None,
+                };
+                let Some(size) = part.size(key, label) else { continue };
+                let span = if *key == part.label { &value.span } else { at };
+                let Some(from) = self.text.get(span.clone()).and_then(|raw| raw.rfind(size)) else { continue };
+                let place = span.start + from..span.start + from + size.len();
+                let size = Value::Text(size.to_owned());
+                self.started.found.push(FoundSetting::new(&part.setting, size, EntryKind::Flag, place));
+            }
+        }
     }
 
     /// The scalars of a list as words.
