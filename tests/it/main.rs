@@ -17,6 +17,7 @@ mod crash;
 mod damage;
 mod dialects;
 mod docs;
+mod edited_in_place;
 mod engine_and_host;
 mod engine_beside;
 mod estimate;
