@@ -151,7 +151,13 @@ impl<'a> Statistics<'a> {
 
     fn amount(self, name: &str) -> Option<Size<'a>> {
         match self {
-            Statistics::Inline(line) => labelled(line, &format!("{name}:")),
+            // Since 5.3 in bytes, which a log may have joined to one line.
+            Statistics::Inline(line) => labelled(line, &format!("{name}:")).or_else(|| {
+                let at = line.find(&format!(" {name} "))? + 1;
+                let digits = line[at + name.len() + 1..].split(' ').next()?;
+                let text = &line[at..at + name.len() + 1 + digits.len()];
+                Some(Size { text, bytes: Bytes::of(digits.parse().ok()?, Bytes(1)) })
+            }),
             Statistics::Named(line) => line.split("#012").find_map(|words| {
                 let words = words.trim();
                 let amount = words.strip_prefix(name)?.strip_prefix(' ')?;

@@ -128,8 +128,9 @@ fn ram(line: &str) -> IResult<&str, (&str, u64)> {
     consumed(terminated(long, tag(" pages RAM"))).parse(line)
 }
 
-/// The lines that follow `Mem-Info:`.
+/// The lines that follow `Mem-Info:`, in an excerpt on the same line.
 fn is_counters(line: &str) -> bool {
+    let line = line.strip_prefix("Mem-Info:").unwrap_or(line).trim_start();
     const FIRST: [&str; 8] = [
         "active_anon:",
         "active_file:",

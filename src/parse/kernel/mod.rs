@@ -106,6 +106,10 @@ impl Grammar for Kernel {
             {
                 return wait(distance, patience);
             }
+            // Whoever cuts a report into an excerpt may put the machine's counters behind the victim.
+            KernelLine::Detail(Detail::Counters(_)) if matches!(last, Some(KernelLine::Victim(_))) => {
+                distance <= WITHIN
+            }
             KernelLine::Detail(_) => detail_belongs(record, last),
             telling => Shape::of(record.text()).takes(telling, || is_earlier(record, next)),
         };
