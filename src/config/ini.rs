@@ -10,7 +10,9 @@ use super::entry::FoundSetting;
 use super::{Body, EntryKind, Parsed, Value, shell, toml};
 
 /// The sections by which such a file is told from TOML.
-const SECTIONS: [&str; 7] = ["[Unit]", "[Service]", "[Install]", "[Socket]", "[Slice]", "[Scope]", "[wsl2]"];
+const SECTIONS: [&str; 7] = ["[Unit]", "[Service]", "[Install]", "[Socket]", "[Slice]", "[Scope]", WSL];
+/// The section of WSL's settings.
+const WSL: &str = "[wsl2]";
 
 /// How the names of the kernel's parameters begin (sysctl.d(5)).
 const KERNELS: [&str; 6] = ["vm.", "kernel.", "fs.", "net.", "dev.", "user."];
@@ -95,10 +97,13 @@ pub(super) fn read(text: &str) -> Parsed {
     let mut reader = IniReader { text, parsed: Parsed { body: Body::Ini, found: Vec::new(), commands: Vec::new() } };
     // Keys of a submit description may be written in any case.
     let is_submitted = !text.lines().any(|line| SECTIONS.contains(&line.trim()));
-    let (mut at, mut submitted) = (0, Vec::new());
+    let (mut at, mut submitted, mut is_of_wsl) = (0, Vec::new(), false);
     while at < text.len() {
         let end = end_of_line(text, at);
         let line = &text[at..end];
+        if line.trim_start().starts_with('[') {
+            is_of_wsl = line.trim() == WSL;
+        }
         if let Some(equals) = line.find('=').filter(|_| !is_comment(line.trim_start())) {
             let start = at + equals + 1;
             // In a unit a sign is no comment behind a value.
@@ -112,6 +117,8 @@ pub(super) fn read(text: &str) -> Parsed {
                 "arguments" => submitted.extend(words(text, value)),
                 _ => {
                     let word = Value::of_word(&text[value.clone()]);
+                    // `memory` alone may be anybody's.
+                    let key = if is_of_wsl { format!("wsl2.{key}") } else { key };
                     reader.parsed.found.push(FoundSetting::new(&key, word, EntryKind::Setting, value));
                 }
             }

@@ -64,6 +64,9 @@ impl Document {
         let is_of_words = self.is_script() || matches!(self.body, Body::Ini);
         // What only a run can tell reads as its text.
         let is_code = |read: &str, text: &str| is_function(text) && read.trim_matches('`') == text;
+        // A number that stood in quotes stays text.
+        let is_quoted = matches!(self.body, Body::Yaml(_)) && matches!(entry.value, Value::Text(_));
+        let is_of_words = is_of_words || is_quoted && matches!(value, Value::Number(_));
         matches!((&entry.value, value), (Value::Text(read), Value::Text(text)) if is_code(read, text))
             || entry.value == *value
             || is_of_words && word(&entry.value) == word(value)

@@ -40,11 +40,19 @@ pub(super) fn write(value: &Value, old: &str, flow: bool) -> String {
             in_case_of(case, if *yes { words.0 } else { words.1 })
         }
         Value::Number(new) if number(old).is_some() => number_like(old, *new),
+        // What a template or a container's environment takes as text stays text.
+        Value::Number(new) if is_quoted_number(old) => string(&plain(*new), old.chars().next(), flow),
         Value::Number(new) => for_everybody(&plain(*new)),
         // As JSON writes it, which is YAML in flow style.
         Value::Text(text) if old.is_empty() && is_collection(text) => text.clone(),
         Value::Text(text) => string(text, old.chars().next(), flow),
     }
+}
+
+/// Whether `old` is a number in quotes.
+fn is_quoted_number(old: &str) -> bool {
+    let within = |quote: char| old.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    within('"').or_else(|| within('\'')).is_some_and(|words| number(words).is_some())
 }
 
 /// `text` as a plain word or a quoted string; uses `quote` if that is a quote that can represent it.
