@@ -339,8 +339,6 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
         victim,
         victims,
     };
-    let at_the_end = case.endings.iter().map(|(_, ending)| ending.progress).max().unwrap_or(0);
-    let progress = if root.context.progress > 0 { root.context.progress } else { at_the_end };
     let ending = case.endings.iter().find(|(path, _)| *path == root.at.location.path).or(case.endings.last());
     let mut around: Vec<Citation> = root.context.recent.to_vec();
     for cite in ending.iter().flat_map(|(_, ending)| ending.recent.iter()) {
@@ -355,8 +353,10 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
     let Stamps { before, dated, .. } = root.context.stamps;
     let dated = dated.or(case.started.filter(|time| time.clock == Clock::Wall));
     let stamps = Stamps { own: root.time, before, dated };
-    let (bar, steps, is_first, frames) =
-        (root.context.bar, root.context.steps, root.context.is_first_step, frames.into_owned());
+    // A kernel's log shows no progress: the job's own says how far it was.
+    let furthest = || case.endings.iter().map(|(_, ending)| ending).max_by_key(|ending| ending.progress);
+    let shows = if root.context.progress > 0 { None } else { furthest() }.unwrap_or(&root.context);
+    let (bar, steps, is_first, frames) = (shows.bar, shows.steps, root.context.is_first_step, frames.into_owned());
     FoundIncident {
         incident,
         signs,
@@ -365,7 +365,7 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
         places,
         around,
         seen,
-        progress,
+        progress: shows.progress,
         bar,
         steps,
         is_first,
