@@ -134,6 +134,7 @@ fn turned(Turn { name, direction, to, limit, limit_by, phases, cost, with, unset
             let pairs: Vec<String> = names.iter().map(|(from, to)| format!("`{from}` to `{to}`")).collect();
             pairs.join(", ")
         }
+        To::Moved(folder) => format!("to the same path in {folder}"),
         To::Need => "to what is needed".to_owned(),
     };
     let step = step + &unset.as_ref().map(|value| format!(", to `{value}` where it is not set")).unwrap_or_default();

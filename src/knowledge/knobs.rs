@@ -63,6 +63,9 @@ pub struct Knob {
     /// listed here nor allowed by the fact says nothing.
     #[serde(default)]
     pub means: BTreeMap<String, String>,
+    /// The folders by which it is known: any option or variable whose value is a path below one of them is this knob, whatever its name.
+    #[serde(default)]
+    pub holds: Vec<Arc<str>>,
     /// What it is called where the job's program takes no options: `the batch size`.
     #[serde(default)]
     pub called: Option<Arc<str>>,

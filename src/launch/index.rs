@@ -98,13 +98,16 @@ impl SettingIndex {
     }
 
     /// Whether the entry at `place` is of another part than the one that failed; of another than the likeliest, if none is known to.
-    fn is_of_other(&self, place: (usize, usize)) -> (bool, bool) {
+    pub(super) fn is_of_other(&self, place: (usize, usize)) -> (bool, bool) {
         let part = self.parts.get(place.0).and_then(Option::as_ref).filter(|part| part.excludes(place.1));
         (part.is_some_and(|part| part.has_failed), part.is_some())
     }
 
     /// The setting of `knob` in the first document that sets it: the entry that is effective there.
     pub fn setting<'d>(&self, documents: &'d [Document], knob: &Knob) -> Option<Setting<'d>> {
+        if !knob.holds.is_empty() {
+            return self.holding(documents, knob);
+        }
         let mut settings: Vec<((usize, bool, bool), Setting<'d>)> = Vec::new();
         let mut of_files: Vec<&Entry> = Vec::new();
         let named = |name| {

@@ -6,6 +6,7 @@
 mod dialect;
 mod digest;
 mod facts;
+mod holding;
 mod implied;
 mod index;
 mod layout;
@@ -37,6 +38,11 @@ pub use layout::{state_capacity, state_limit};
 pub use part::{Failed, of_job};
 pub use prediction::{Comparison, Contradiction, MemoryChange, Prediction};
 pub(crate) use shape::{lacks_vocabulary, name as described_name};
+
+/// What of `path` stands below `folder`, with the slash between them.
+pub(crate) fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+    path.strip_prefix(folder).filter(|rest| rest.len() > 1 && rest.starts_with('/'))
+}
 
 /// The configurations of a job.
 pub struct JobConfig<'k> {

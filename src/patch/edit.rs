@@ -42,7 +42,11 @@ pub(super) fn edit(
             false => given(entry.kind)?,
         };
         let edit = Edit { file, key, to, given, command: entry.command };
-        return can_be_made(document, std::slice::from_ref(&edit)).then_some(edit);
+        let text = applied(document, std::slice::from_ref(&edit))?;
+        // A path that the file names elsewhere, too, is written by one command and read by another.
+        let is_left =
+            !knob.holds.is_empty() && text.replace(&edit.to.to_string(), "").contains(&entry.value.to_string());
+        return (!is_left).then_some(edit);
     }
     // What is an argument of the code's class is no option of the command that starts the code.
     let is_of_code = launch.class_of(knob).is_some();
@@ -81,7 +85,9 @@ pub(super) fn edit(
     let of_launcher = || of_launcher(launch, knob, spelling, to).find(is_possible);
     let of_part = || of_part(launch, knob, to, roles).find(is_possible);
     let of_chart = || of_chart(launch, knob, to).find(is_possible);
-    in_its_configuration.or_else(of_launcher).or_else(of_part).or_else(of_chart).map(|(_, edit)| edit)
+    let of_options = || of_options(launch, knob, spelling, to).find(is_possible);
+    let made = in_its_configuration.or_else(of_launcher).or_else(of_part).or_else(of_chart).or_else(of_options);
+    made.map(|(_, edit)| edit)
 }
 
 /// The script that the main command of `document` starts, if that command is a launcher: what stands behind the script is the script's.
@@ -113,6 +119,30 @@ fn of_chart<'a>(
             let (file, key) = (document.path().clone(), format!("{section}.{name}"));
             Some((document, Edit { file, key, to: to.clone(), given: Given::Setting, command: None }))
         })
+    })
+}
+
+/// The edits that give `knob`, an option, to a file in which several options of its program stand under their own names:
+/// `per_device_train_batch_size: 8`.
+fn of_options<'a>(
+    launch: &'a JobConfig<'_>,
+    knob: &'a Knob,
+    spelling: &'a str,
+    to: &'a Scalar,
+) -> impl Iterator<Item = (&'a Document, Edit)> {
+    const FEWEST: usize = 2;
+    let of_command = knob.target == Target::Cli && !knob.is_generic() && !spelling.contains(['.', ' ', '*']);
+    let documents = launch.documents().iter().filter(move |document| of_command && document.format() == Format::Yaml);
+    documents.filter_map(move |document| {
+        let is_option = |entry: &&Entry| {
+            let mut known = launch.knobs_of(&knob.framework).filter(|known| known.target == Target::Cli);
+            entry.kind == EntryKind::Setting
+                && !entry.key.contains(['.', '['])
+                && known.any(|known| known.knows(&entry.key))
+        };
+        let has_options = document.entries().iter().filter(is_option).nth(FEWEST - 1).is_some();
+        let (file, key) = (document.path().clone(), plain_name(spelling));
+        has_options.then(|| (document, Edit { file, key, to: to.clone(), given: Given::Setting, command: None }))
     })
 }
 

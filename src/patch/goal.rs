@@ -4,13 +4,16 @@ use super::{Workbench, turn};
 use crate::facts::Facts;
 use crate::knowledge::{Knob, Language, PatchRow, To, Turn, Type};
 use crate::launch::{amount, host_by_share, host_memory, host_used};
-use crate::model::{Bytes, Change, Scalar};
+use crate::model::{Bytes, Change, Phase, Scalar};
 use crate::parse::granted;
 
 /// A margin of a tenth over the need, so that slightly higher use does not kill the job again.
 const MARGIN: f64 = 1.1;
 /// The use at the time of the kill is only a lower limit of the need: a quarter more is a step worth trying.
 const FURTHER: f64 = 1.25;
+
+/// No machine has so many times what a job held when a pass was partly through: less must be kept then.
+const MOST_AT_THE_END: i128 = 4;
 
 /// Steps that a row takes at once: halved more often, hardly a batch is left.
 const MOST_STEPS: f64 = 6.0;
@@ -155,6 +158,11 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
     // A heap that is full itself says nothing of what stands beside it.
     let is_killed = bench.facts.text("kind") != Some("host_alloc_failure");
     let demand = bench.facts.number("config.host_demand").filter(|_| is_killed).map(|bytes| Bytes(bytes as i128));
+    let at_the_end = at_the_end(bench.facts, reached);
+    let is_out_of_reach = |end: Bytes| reached.is_some_and(|reached| end.0 > reached.0.saturating_mul(MOST_AT_THE_END));
+    if bench.phase == Phase::Evaluation && at_the_end.is_some_and(is_out_of_reach) {
+        return None;
+    }
     // A number without a unit keeps the unit that its scheduler gives it.
     let bare = from.and_then(|from| from.parse::<f64>().ok()).filter(|_| !is_whole(knob));
     let written = |bytes: Bytes, margin: f64| match bare.zip(limit.filter(|limit| *limit > Bytes(0))) {
@@ -169,7 +177,7 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
             further
                 .into_iter()
                 .chain(demand)
-                .chain(at_the_end(bench.facts, reached))
+                .chain(at_the_end)
                 .chain(of_weights(bench.facts))
                 .max()
                 .and_then(|bytes| written(bytes, 1.0))

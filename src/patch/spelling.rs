@@ -40,7 +40,7 @@ impl Workbench<'_> {
             return Some(name);
         }
         let setting = self.launch.setting(knob);
-        if let Some(setting) = setting.filter(|_| knob.is_generic()) {
+        if let Some(setting) = setting.filter(|_| knob.is_generic() || !knob.holds.is_empty()) {
             return Some(as_written(setting.entry));
         }
         let key = setting.map(|setting| plain_name(without_file(&setting.entry.key)));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::goal::Goal;
 use crate::knowledge::{Direction, Knob, To, Turn, Type};
+use crate::launch::below;
 use crate::model::{Bytes, Change};
 use crate::parse::granted;
 
@@ -23,6 +24,10 @@ pub(super) fn to(knob: &Knob, turn: &Turn, from: Option<&str>) -> Option<Goal> {
             Some(from) => Goal::Value(sibling(names, from)?),
             None => Goal::Value(turn.unset.clone()?),
         },
+        To::Moved(folder) => {
+            let path = from.and_then(|from| knob.holds.iter().find_map(|held| below(from, held)))?;
+            Goal::Value(format!("{folder}{path}"))
+        }
         To::Need => Goal::More,
         To::Scale(by) => match from {
             Some(from) => Goal::Value(stepped(knob, turn, from, |number| number * by)?),

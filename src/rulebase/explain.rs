@@ -225,6 +225,7 @@ fn step(to: &To) -> String {
             let pairs: Vec<String> = names.iter().map(|(from, to)| format!("{from} = {to}")).collect();
             pairs.join(", ")
         }
+        To::Moved(folder) => format!("→ {folder}"),
         To::Need => "= what is needed".to_owned(),
     }
 }

@@ -46,6 +46,7 @@ mod knobs;
 mod manual;
 mod mcp;
 mod memory;
+mod memory_holders;
 mod memory_properties;
 mod messages;
 mod neighbours;

@@ -123,6 +123,7 @@ fn turns(Turn { direction, to, limit, limit_by, .. }: &Turn, lever: &Lever, r#ty
         To::Add(amount) => is_amount && *amount != 0.0 && amount.is_finite(),
         To::Value(value) => is_of(value, r#type),
         To::Sibling(names) => matches!(r#type, Type::File | Type::Choice) && !names.is_empty(),
+        To::Moved(folder) => matches!(r#type, Type::File | Type::Text) && folder.starts_with('/'),
         To::Need => r#type == Type::Size,
     };
     if !fits {

@@ -22,6 +22,8 @@ pub enum To {
     Value(String),
     /// To the file or preset shipped beside the named one, by names without folders; where none is named, to what `unset` says.
     Sibling(BTreeMap<String, String>),
+    /// To the same path below this folder, in place of the one that it stands in.
+    Moved(String),
     /// To what the job needs according to the arithmetic or the log; else to at least what it reached.
     Need,
 }
@@ -32,7 +34,7 @@ impl To {
         let rises = match self {
             To::Scale(factor) => *factor > 1.0,
             To::Add(amount) => *amount > 0.0,
-            To::On | To::Off | To::Value(_) | To::Sibling(_) | To::Need => return None,
+            To::On | To::Off | To::Value(_) | To::Sibling(_) | To::Moved(_) | To::Need => return None,
         };
         Some(if rises { Direction::Raise } else { Direction::Lower })
     }
