@@ -12,8 +12,8 @@ const MARGIN: f64 = 1.1;
 /// The use at the time of the kill is only a lower limit of the need: a quarter more is a step worth trying.
 const FURTHER: f64 = 1.25;
 
-/// No machine has so many times what a job held when a pass was partly through: less must be kept then.
-const MOST_AT_THE_END: i128 = 4;
+/// Hardly a machine has more: where a pass would come to that by its end, it must keep less.
+const MOST_AT_THE_END: Bytes = Bytes(4 << 40);
 
 /// Steps that a row takes at once: halved more often, hardly a batch is left.
 const MOST_STEPS: f64 = 6.0;
@@ -159,8 +159,7 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
     let is_killed = bench.facts.text("kind") != Some("host_alloc_failure");
     let demand = bench.facts.number("config.host_demand").filter(|_| is_killed).map(|bytes| Bytes(bytes as i128));
     let at_the_end = at_the_end(bench.facts, reached);
-    let is_out_of_reach = |end: Bytes| reached.is_some_and(|reached| end.0 > reached.0.saturating_mul(MOST_AT_THE_END));
-    if bench.phase == Phase::Evaluation && at_the_end.is_some_and(is_out_of_reach) {
+    if bench.phase == Phase::Evaluation && at_the_end.is_some_and(|end| end > MOST_AT_THE_END) {
         return None;
     }
     // A number without a unit keeps the unit that its scheduler gives it.
