@@ -62,8 +62,11 @@ impl Document {
     pub(super) fn reads_as(&self, entry: &Entry, value: &Value) -> bool {
         let word = |value: &Value| Value::of_word(&value.to_string());
         let is_of_words = self.is_script() || matches!(self.body, Body::Ini);
-        // What only a run can tell reads as its text.
-        let is_code = |read: &str, text: &str| is_function(text) && read.trim_matches('`') == text;
+        // What only a run can tell reads as its text, and a type of a module by its own name: `torch.float16`.
+        let is_code = |read: &str, text: &str| {
+            let own = text.strip_suffix(read).is_some_and(|module| module.ends_with('.'));
+            is_function(text) && (own || read.trim_matches('`') == text)
+        };
         // A number that stood in quotes stays text.
         let is_quoted = matches!(self.body, Body::Yaml(_)) && matches!(entry.value, Value::Text(_));
         let is_of_words = is_of_words || is_quoted && matches!(value, Value::Number(_));

@@ -172,14 +172,20 @@ pub(crate) fn python_dictionary(text: &str) -> Option<String> {
     Some(format!("{{{}}}", pairs?.join(", ")))
 }
 
-/// Whether `text` is code of Python, whatever it is a value of: a function without a name, or a number of the environment.
+/// Whether `text` is code of Python, whatever it is a value of: a function without a name, a number of the environment, or what a module
+/// has.
 pub fn is_function(text: &str) -> bool {
     text.starts_with("lambda ") || module_of(text).is_some()
 }
 
-/// The module that `text`, a number of the environment as Python asks for it, takes to be imported: `int(os.environ["LOCAL_RANK"])`.
+/// The module that `text`, a number of the environment or what a module has, takes to be imported: `int(os.environ["LOCAL_RANK"])`,
+/// `torch.float16`.
 pub(super) fn module_of(text: &str) -> Option<&'static str> {
-    text.strip_prefix("int(os.environ[").filter(|rest| rest.ends_with("])")).map(|_| "os")
+    if text.strip_prefix("int(os.environ[").is_some_and(|rest| rest.ends_with("])")) {
+        return Some("os");
+    }
+    let is_code = |byte: u8| byte.is_ascii_alphanumeric() || b"_.(), =".contains(&byte);
+    text.strip_prefix("torch.").filter(|rest| !rest.is_empty() && rest.bytes().all(is_code)).map(|_| "torch")
 }
 
 /// Whether `words` are a list or an object of JSON.
@@ -190,6 +196,15 @@ pub(crate) fn is_collection(words: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_module_has_is_code_and_a_name_like_it_is_none() {
+        assert_eq!(module_of("torch.float16"), Some("torch"));
+        assert_eq!(module_of("int(os.environ[\"LOCAL_RANK\"])"), Some("os"));
+        for text in ["float16", "torch.", "torchrun", "pytorch.bin", "torch.save('a')"] {
+            assert_eq!(module_of(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn pairs_of_a_command_line_are_a_dictionary_in_python() {

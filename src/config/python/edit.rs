@@ -38,9 +38,13 @@ fn in_code(text: &str, code: &Code, before: Option<&Entry>, key: &str, value: &V
     }
     let span = code.written.get(key).unwrap_or(&entry.span);
     let old = text.get(span.clone())?;
-    let module = if let Value::Text(code) = value { module_of(code) } else { None };
-    let import = module.and_then(|module| moves::import(text, module));
-    Some([Edit::replace(span.clone(), literal(value, old))].into_iter().chain(import).collect())
+    Some([Edit::replace(span.clone(), literal(value, old))].into_iter().chain(import_for(text, value)).collect())
+}
+
+/// The edit that imports what `value` is of, where it is code.
+fn import_for(text: &str, value: &Value) -> Option<Edit> {
+    let Value::Text(code) = value else { return None };
+    moves::import(text, module_of(code)?)
 }
 
 /// The method of which `key` is a call: `DiffusionPipeline.enable_model_cpu_offload()`.
@@ -84,6 +88,7 @@ fn added(text: &str, code: &Code, key: &str, value: &Value) -> Option<Vec<Edit>>
         return None;
     }
     let mut edits = argument_edits(text, call, &format!("{argument}={}", literal(value, "")));
+    edits.extend(import_for(text, value));
     // What is reduced before must not be reduced again.
     if let Some(reduction) = code.reductions.iter().find(|reduction| reduction.argument == argument) {
         let calls = reduction.calls.as_ref()?;

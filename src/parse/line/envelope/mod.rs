@@ -176,10 +176,8 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
         // Cyrillic months.
         Some(0xd0 | 0xd1) => syslog_time(text),
         Some(b'-') => preceded(tag("-- "), success).parse(text),
-        // A line of a mail or of Markdown that quotes, or of a script that keeps a log as a comment.
+        // A line of a mail or of Markdown that quotes.
         Some(b'>') => preceded(char('>'), blank).map(|()| Facts::default()).parse(text),
-        // vLLM counts with it: `# GPU blocks: 24576, # CPU blocks: 2048`.
-        Some(b'#') if !text.contains(", # ") => preceded(char('#'), blank).map(|()| Facts::default()).parse(text),
         // The sides of boxes, and the bars that mark a quotation.
         Some(0xe2) => one_of("│┃║▎▏▌┆┊╎").map(|_| Facts::default()).parse(text),
         _ => Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::NoneOf))),
