@@ -97,6 +97,18 @@ fn a_new_argument_goes_behind_the_last_one() -> Outcome {
 }
 
 #[test]
+fn what_a_module_has_is_written_as_code_and_imported() -> Outcome {
+    let text = "from diffusers import Pipeline\n\npipe = Pipeline.from_pretrained(\"org/paint\")\n";
+    let edited =
+        code(text)?.set_as(EntryKind::Setting, None, "from_pretrained.torch_dtype", &"torch.float16".into())?;
+    assert_eq!(
+        edited,
+        "import torch\nfrom diffusers import Pipeline\n\npipe = Pipeline.from_pretrained(\"org/paint\", torch_dtype=torch.float16)\n"
+    );
+    Ok(())
+}
+
+#[test]
 fn refuses_what_would_not_be_certain() -> Outcome {
     let flag = EntryKind::Flag;
     let refused = |text: &str, kind, key: &str| -> Result<bool, Box<dyn Error>> {
