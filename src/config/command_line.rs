@@ -12,7 +12,17 @@ impl Document {
             return self.replaced(entry, value).map(|edit| vec![edit]);
         }
         let alike = |other: &&Entry| other.key == entry.key && other.value == entry.value && other.kind == entry.kind;
-        self.entries.iter().filter(alike).map(|other| self.replaced(other, value)).collect()
+        // Of several documents in the file, the others are of other pods.
+        let own = self.part_around(entry.span.start);
+        let is_beside = |other: &&Entry| own.contains(&other.span.start);
+        self.entries.iter().filter(alike).filter(is_beside).map(|other| self.replaced(other, value)).collect()
+    }
+
+    /// The bytes of the YAML document of the file in which `at` stands.
+    fn part_around(&self, at: usize) -> std::ops::Range<usize> {
+        const MARK: &str = "\n---";
+        let (before, behind) = self.text.split_at_checked(at).unwrap_or((&self.text, ""));
+        before.rfind(MARK).unwrap_or(0)..behind.find(MARK).map_or(self.text.len(), |end| at + end)
     }
 
     /// The edit that replaces the word of `entry` by `value`, if both are plain words. A switch that is set to false is removed.
@@ -25,7 +35,7 @@ impl Document {
         let reads = |entry: &Entry, written: &str| Value::of_word(written) == Value::of_word(&entry.value.to_string());
         let span = match reference::of(written) {
             // A value that others use as well, or that nothing here gives, takes the place of the reference.
-            Some(name) if !entry.value.to_string().contains(name) => {
+            Some(name) if reference::of(&entry.value.to_string()) != Some(name) => {
                 self.only_variable(name).map_or(&entry.span, |variable| &variable.span)
             }
             _ if reads(entry, written) => &entry.span,

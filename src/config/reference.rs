@@ -8,7 +8,8 @@ impl Document {
         let written = self.text().get(entry.span.clone()).filter(|_| self.format() == Format::Yaml)?;
         // Kubernetes' own form is of the container's environment.
         let name = of(written).filter(|_| !written.contains("$("))?;
-        let is_own = |other: &Entry| other.kind == EntryKind::Env && other.key == name;
+        // Hydra's `${batch_size}` is the key of that name.
+        let is_own = |other: &Entry| other.key == name && other.span != entry.span;
         (!self.entries().iter().any(is_own)).then_some(name)
     }
 
@@ -30,7 +31,10 @@ impl Document {
 
     /// How often the text refers to the variable `name`.
     pub(crate) fn uses_of(&self, name: &str) -> usize {
-        uses(&self.text, name)
+        // Code asks for it by its name alone.
+        let quoted = ["\"", "'"].map(|quote| format!("{quote}{name}{quote}"));
+        let asked = || quoted.iter().map(|name| self.text.matches(name.as_str()).count()).sum::<usize>();
+        uses(&self.text, name) + if self.format() == Format::Python { asked() } else { 0 }
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn add(facts: &mut Facts, around: &[Citation]) {
     let told = [
         ("prints.steps", Some(steps.len() as f64)),
         ("prints.memory", largest(|print| print.memory)),
-        ("prints.longest_count", largest(|print| print.longest)),
+        ("prints.longest_count", largest(|print| print.longest).filter(|longest| !counts_to(steps, *longest))),
     ];
     for (name, value) in told {
         if let Some(value) = value {
@@ -45,14 +45,24 @@ pub(super) fn add(facts: &mut Facts, around: &[Citation]) {
     }
 }
 
+/// Whether `longest` is a number that counts: `[1, 2000] loss 2.1`, `[1, 4000] loss 1.9`, `[1, 6000] loss 1.7` hold no shapes.
+fn counts_to(group: &[Print<'_>], longest: f64) -> bool {
+    let values: Option<Vec<f64>> = group.iter().map(|print| print.longest).collect();
+    values.is_some_and(|values| values.last() == Some(&longest) && is_count(&values))
+}
+
+/// Whether each of `values` is larger than the one before by the same whole amount.
+fn is_count(values: &[f64]) -> bool {
+    let mut steps = values.windows(2).map(|pair| pair[1] - pair[0]);
+    steps.next().is_some_and(|step| step >= 1.0 && step.fract() == 0.0 && steps.all(|other| other == step))
+}
+
 /// Whether one of the numbers counts up by the same whole amount from each line to the next.
 fn counts_up(group: &[Print<'_>]) -> bool {
     let Some(first) = group.first().filter(|_| group.len() >= FEWEST) else { return false };
     (0..first.numbers.len()).any(|column| {
         let values: Vec<f64> = group.iter().filter_map(|print| print.numbers.get(column).copied()).collect();
-        let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        let step = steps.first().copied().unwrap_or_default();
-        step >= 1.0 && step.fract() == 0.0 && steps.iter().all(|other| *other == step)
+        is_count(&values)
     })
 }
 
@@ -119,6 +129,12 @@ mod tests {
         assert_eq!(facts(&lines), [Some(3.0), Some(6.0 * gib), Some(1311.0)]);
         let lines = ["it 10: 812 MB", "it 20: 900 MB", "it 30: 900 MB", "Traceback (most recent call last):"];
         assert_eq!(facts(&lines), [Some(3.0), Some(900.0 * Bytes::MIB.0 as f64), None]);
+    }
+
+    #[test]
+    fn what_counts_within_brackets_is_no_shape() {
+        let lines = ["[1,  2000] loss: 2.196", "[1,  4000] loss: 1.862", "[1,  6000] loss: 1.655"];
+        assert_eq!(facts(&lines), [Some(3.0), None, None]);
     }
 
     #[test]

@@ -354,8 +354,12 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
     let dated = dated.or(case.started.filter(|time| time.clock == Clock::Wall));
     let stamps = Stamps { own: root.time, before, dated };
     // A kernel's log shows no progress: the job's own says how far it was.
-    let furthest = || case.endings.iter().map(|(_, ending)| ending).max_by_key(|ending| ending.progress);
-    let shows = if root.context.progress > 0 { None } else { furthest() }.unwrap_or(&root.context);
+    let at_the_end = case.endings.iter().map(|(_, ending)| ending).max_by_key(|ending| ending.progress);
+    let later = at_the_end.filter(|ending| root.context.progress == 0 && ending.progress > 0);
+    let is_own = |(path, ending): &(Arc<str>, LineContext)| *path == root.at.location.path && ending.progress > 0;
+    let progress = later.map_or(root.context.progress, |ending| ending.progress);
+    // Another attempt in the same log has a bar and steps of its own.
+    let shows = later.filter(|_| !case.endings.iter().any(is_own)).unwrap_or(&root.context);
     let (bar, steps, is_first, frames) = (shows.bar, shows.steps, root.context.is_first_step, frames.into_owned());
     FoundIncident {
         incident,
@@ -365,7 +369,7 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
         places,
         around,
         seen,
-        progress: shows.progress,
+        progress,
         bar,
         steps,
         is_first,

@@ -28,6 +28,14 @@ fn is_held(knob: &Knob, entry: &Entry) -> bool {
 
 /// Whether `entry` may say where a program puts files: where a volume is mounted says nothing of what is written there.
 fn may_send_files(document: &Document, entry: &Entry) -> bool {
+    /// Words in names of what is written, and of what is only read or met there.
+    const WRITTEN: [&str; 12] =
+        ["out", "cache", "tmp", "temp", "spill", "scratch", "store", "work", "dump", "save", "swap", "buffer"];
+    const MET: [&str; 6] = ["sock", "pipe", "config", "auth", "init", "runtime"];
+    let name = last_step(&entry.key).to_ascii_lowercase();
+    if !WRITTEN.iter().any(|word| name.contains(word)) || MET.iter().any(|word| name.contains(word)) {
+        return false;
+    }
     const MOUNTS: [&str; 6] = ["mountPath", "mount_path", "target", "source", "tmpfs", "volumes"];
     match entry.kind {
         EntryKind::Flag | EntryKind::Override | EntryKind::Env => true,

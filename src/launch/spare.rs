@@ -1,7 +1,7 @@
 //! Files beside the one that the launch names, of the same kind: `ds_z3_config.json` beside `ds_z2_config.json`. What they set is none of
 //! the job's settings, but a change may name another file instead of rewriting one that other jobs use, too.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::index::SettingIndex;
 use super::{JobConfig, Setting, part};
@@ -80,9 +80,30 @@ impl JobConfig<'_> {
             found.map(|found| found.entry.value.to_string())
         };
         let is_off = |value: &String| matches!(value.as_str(), "none" | "false");
+        if folder(spare.path()) != folder(setting.document.path()) || !is_same_beside(spare, setting) {
+            return false;
+        }
         value(knob).is_some_and(|value| value == to)
             && fills
                 .into_iter()
                 .all(|other| value(other).is_none_or(|value| is_off(&value) || own(other) == Some(value)))
     }
+}
+
+/// The folder of a path, with the slash at its end.
+fn folder(path: &str) -> &str {
+    path.rfind('/').map_or("", |at| &path[..=at])
+}
+
+/// Whether `spare` says the same as the file of `setting`, but for the section of that.
+fn is_same_beside(spare: &Document, setting: Setting<'_>) -> bool {
+    let section = |key: &str| key.split('.').next().unwrap_or_default().to_owned();
+    let changed = section(&setting.entry.key);
+    let others = |document: &Document| -> BTreeMap<String, String> {
+        let entries = document.entries().iter().filter(|entry| section(&entry.key) != changed);
+        let told = entries.map(|entry| (entry.key.to_string(), entry.value.to_string()));
+        // What the trainer fills in is as if it were not there.
+        told.filter(|(_, value)| value != "auto").collect()
+    };
+    others(spare) == others(setting.document)
 }

@@ -164,7 +164,12 @@ fn kill(record: &Record) -> Option<Event> {
     let details = text.find(DETAILS).map(|at| &text[at..]);
     let clauses = details.map(|details| Sentence::Details.read(details)).unwrap_or_default();
     let killed = killed(text);
-    let is_told = clauses.iter().any(|clause| *clause != Clause::Words);
+    // Without the node's address others may speak of its memory as well.
+    let is_rays =
+        |clause: &Clause<'_>| matches!(clause, Clause::Node(_) | Clause::Share(FigureName::NodeThreshold, ..));
+    let is_whole =
+        details.is_some_and(|details| details.starts_with("Memory on the node (")) || clauses.iter().any(is_rays);
+    let is_told = is_whole && clauses.iter().any(|clause| *clause != Clause::Words);
     if !is_told && killed.is_none() && !is_exception(text) {
         return None;
     }

@@ -45,5 +45,6 @@ fn places<'a>(launch: &'a JobConfig<'_>, knob: &'a Knob) -> impl Iterator<Item =
 fn calls(code: &str, call: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let mut places = code.match_indices(call);
-    places.any(|(at, _)| !code[..at].ends_with(is_part) && code[at + call.len()..].starts_with('('))
+    let is_comment = |at: usize| code[..at].rsplit('\n').next().is_some_and(|line| line.contains('#'));
+    places.any(|(at, _)| !code[..at].ends_with(is_part) && code[at + call.len()..].starts_with('(') && !is_comment(at))
 }

@@ -18,6 +18,7 @@ mod goal;
 mod line;
 mod partners;
 mod patch_set;
+mod proposed;
 mod section;
 mod spelling;
 #[cfg(test)]
@@ -46,6 +47,7 @@ use crate::model::{
 };
 use gate::Passed;
 use goal::Goal;
+use proposed::Proposed;
 
 /// The most patches for one cause; more would be no advice.
 const MOST: usize = 6;
@@ -107,24 +109,6 @@ struct Candidate<'k> {
     is_option: bool,
 }
 
-/// A patch that passed the gate, and the knobs that it turns.
-struct Proposed<'k> {
-    patch: Patch,
-    turned: Vec<(&'k Knob, String)>,
-    /// Whether the failing program advises it.
-    is_advised: bool,
-    /// Whether more must be done first than editing the job's files.
-    is_by_hand: bool,
-    /// Whether it frees less than was missing.
-    is_short: bool,
-    /// Whether the rule knows better than what the failing program advises.
-    is_first: bool,
-    /// Whether it names no setting of the job or its framework, or a place in code, and edits none of the job's files.
-    is_general: bool,
-    /// Whether it is a change of code that would spare the host, of which the given files show no place.
-    is_unplaced: bool,
-}
-
 /// The partners of a change, and every knob that is turned with it.
 type Turned<'k> = (Vec<(&'k Knob, Partner)>, Vec<(&'k Knob, String)>);
 
@@ -138,13 +122,7 @@ impl<'a> Workbench<'a> {
             let turned = self.proposed(row, &against, &proposed);
             proposed.extend(turned);
         }
-        let edits_any = proposed.iter().any(|other| other.patch.diff.is_some() && !other.is_short);
-        let edits_something = self.kind == Kind::GpuOom && proposed.iter().any(|other| other.patch.diff.is_some());
-        proposed.sort_by_key(|proposed| {
-            let is_late = proposed.is_general && edits_something || proposed.is_unplaced && edits_any;
-            let Proposed { patch, is_by_hand, is_short, is_first, is_advised, .. } = proposed;
-            (self.may_overfill(&patch.effect), *is_by_hand, *is_short, !is_first, !is_advised, is_late)
-        });
+        self.put_in_order(&mut proposed);
         self.keep(&mut proposed, MOST);
         self.lead_with_cheapest(&mut proposed);
         let is_settled = self.lead_with_known(&mut proposed);
@@ -367,12 +345,25 @@ impl<'a> Workbench<'a> {
         };
         drop(then);
         let is_nowhere = patch.diff.is_none() && patch.from.is_none();
+        let is_general = is_nowhere && knob.is_generic();
+        let is_option = !is_nowhere && knob.is_generic() && patch.diff.is_some();
         // Code that nobody showed may have what a knob of code changes, or not.
         let shows_code = || self.launch.documents().iter().any(|document| document.format() == Format::Python);
-        let is_general = is_nowhere && (knob.is_generic() || knob.target == Target::Python && !shows_code());
+        let is_unshown = is_nowhere && knob.target == Target::Python && !shows_code();
         let is_code = knob.target == Target::Python && self.kind.is_host();
         let is_unplaced = is_code && is_nowhere && !row.first;
-        Some(Proposed { patch, is_unplaced, turned, is_advised, is_by_hand, is_short, is_first: row.first, is_general })
+        Some(Proposed {
+            patch,
+            is_unplaced,
+            turned,
+            is_advised,
+            is_by_hand,
+            is_short,
+            is_first: row.first,
+            is_general,
+            is_unshown,
+            is_option,
+        })
     }
 
     /// The lever of `row` as reports call it.

@@ -1,6 +1,7 @@
 //! Finds several changes that together suffice according to the memory plan, when none does alone.
 
-use super::{Proposed, Workbench, beside};
+use super::proposed::Proposed;
+use super::{Workbench, beside};
 use crate::knowledge::{To, Turn};
 use crate::launch::Prediction;
 use crate::model::{Bytes, Kind, Need, Patch, PatchEffect, PatchNeeds, PatchSet};

@@ -616,15 +616,6 @@ fn who_is_killed_after_the_allocation_was_taken_back_was_not_short_of_memory() -
 }
 
 #[test]
-fn a_log_kept_as_a_comment_is_read_like_any_other() -> Outcome {
-    let log = "# torch.cuda.OutOfMemoryError: CUDA out of memory.\n# Tried to allocate 20.00 MiB. GPU 2 has a total capacity of 79.32 GiB of which 4.50 MiB is free.\n# Process 32777 has 76.96 GiB memory in use.\n# Including non-PyTorch memory, this process has 2.33 GiB memory in use. \n";
-    let report = report(&[("job.log", log)])?;
-    let figures = &report.incidents.first().ok_or("no incident")?.figures;
-    assert!(figures.iter().any(|figure| figure.text == "2.33 GiB"), "{figures:?}");
-    Ok(())
-}
-
-#[test]
 fn a_json_with_a_name_that_many_have_is_not_deepspeeds() -> Outcome {
     let own = "{\"batch_size\": 4, \"gradient_accumulation_steps\": 1, \"optimizer\": {\"optimizer\": \"ADAMW\"}}";
     let report = report(&[("job.log", OOM), ("config.json", own)])?;

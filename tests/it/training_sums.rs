@@ -197,7 +197,7 @@ fn a_framework_that_only_reads_data_leaves_the_gpu() -> Outcome {
         + "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 346270720 bytes.\n";
     let script = "import jax\nimport tensorflow as tf\nBATCH_SIZE = 256\nparams = jax.jit(model.init)(key, x)\n";
     let end = report(&[("job.log", &log), ("train.py", script)])?;
-    assert_eq!(turned(&end)?[0], "tf.config.set_visible_devices");
+    assert_eq!(turned(&end)?[0], "tf.config.set_visible_devices()");
     Ok(())
 }
 

@@ -38,13 +38,13 @@ fn in_code(text: &str, code: &Code, before: Option<&Entry>, key: &str, value: &V
     }
     let span = code.written.get(key).unwrap_or(&entry.span);
     let old = text.get(span.clone())?;
-    Some([Edit::replace(span.clone(), literal(value, old))].into_iter().chain(import_for(text, value)).collect())
+    Some([Edit::replace(span.clone(), literal(value, old))].into_iter().chain(import_for(text, value)?).collect())
 }
 
-/// The edit that imports what `value` is of, where it is code.
-fn import_for(text: &str, value: &Value) -> Option<Edit> {
-    let Value::Text(code) = value else { return None };
-    moves::import(text, module_of(code)?)
+/// The edit that imports what `value` is of, where it is code and that is not imported; `None` if it cannot be imported.
+fn import_for(text: &str, value: &Value) -> Option<Option<Edit>> {
+    let Value::Text(code) = value else { return Some(None) };
+    module_of(code).map_or(Some(None), |module| moves::import(text, module))
 }
 
 /// The method of which `key` is a call: `DiffusionPipeline.enable_model_cpu_offload()`.
@@ -57,7 +57,7 @@ fn added(text: &str, code: &Code, key: &str, value: &Value) -> Option<Vec<Edit>>
         return moves::call(text, code, method).filter(|_| *value == Value::Bool(true));
     }
     if let Some(edit) = assigned(text, code, key, value) {
-        return Some(vec![edit]);
+        return Some([edit].into_iter().chain(import_for(text, value)?).collect());
     }
     let (function, argument, takes_options) = match key.split_once(':') {
         Some((class, option)) => (class, option, true),
@@ -88,7 +88,7 @@ fn added(text: &str, code: &Code, key: &str, value: &Value) -> Option<Vec<Edit>>
         return None;
     }
     let mut edits = argument_edits(text, call, &format!("{argument}={}", literal(value, "")));
-    edits.extend(import_for(text, value));
+    edits.extend(import_for(text, value)?);
     // What is reduced before must not be reduced again.
     if let Some(reduction) = code.reductions.iter().find(|reduction| reduction.argument == argument) {
         let calls = reduction.calls.as_ref()?;

@@ -136,21 +136,27 @@ fn without_graphs(text: &str, code: &Code, call: &str, module: &str) -> Option<V
     Some(edits).filter(|edits| !edits.is_empty() && imports(text, module))
 }
 
-/// The edit that imports `module` before all else that is imported, if nothing does yet.
-pub(super) fn import(text: &str, module: &str) -> Option<Edit> {
+/// The edit that imports `module` before all else that is imported, unless something does already; `None` if there is no place for it.
+pub(super) fn import(text: &str, module: &str) -> Option<Option<Edit>> {
+    if imports(text, module) {
+        return Some(None);
+    }
     let is_import =
         |line: &str| (line.starts_with("import ") || line.starts_with("from ")) && !line.starts_with("from __future__");
     let mut starts = lines(text).filter(|(_, line)| is_import(line)).map(|(at, _)| at);
-    let at = starts.next().filter(|_| !imports(text, module))?;
-    Some(Edit::insert(at, format!("import {module}{}", newline(text))))
+    let at = starts.next()?;
+    Some(Some(Edit::insert(at, format!("import {module}{}", newline(text)))))
 }
 
-/// The lines of `text` with the byte at which each begins.
+/// The lines of `text` with the byte at which each begins, without those of texts in three quotes.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut at = 0;
-    text.split_inclusive('\n').map(move |line| {
+    let (mut at, mut is_within) = (0, false);
+    text.split_inclusive('\n').filter_map(move |line| {
         at += line.len();
-        (at - line.len(), line)
+        let marks = line.matches("\"\"\"").count() + line.matches("'''").count();
+        let is_of_text = is_within || marks > 0;
+        is_within ^= marks % 2 == 1;
+        (!is_of_text).then_some((at - line.len(), line))
     })
 }
 
@@ -175,9 +181,9 @@ fn behind_import(text: &str, code: &Code, row: &CodeCall, method: &str) -> Optio
     Some(vec![Edit::insert(line_end(text, at), line)])
 }
 
-/// Whether code imports `module` by its own name.
+/// Whether code imports `module` by its own name, for all that stands in it.
 fn imports(text: &str, module: &str) -> bool {
-    let code = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    let code = lines(text).map(|(_, line)| line.split('#').next().unwrap_or_default().trim_end());
     let mut imported = code.filter_map(|line| line.strip_prefix("import ")).flat_map(|names| names.split(','));
     imported.any(|name| name.trim() == module)
 }

@@ -1,0 +1,45 @@
+//! Patches that passed the gate, and their order before sums decide.
+
+use super::Workbench;
+use crate::knowledge::Knob;
+use crate::model::{Kind, Patch};
+
+/// A patch that passed the gate, and the knobs that it turns.
+pub(super) struct Proposed<'k> {
+    pub(super) patch: Patch,
+    pub(super) turned: Vec<(&'k Knob, String)>,
+    /// Whether the failing program advises it.
+    pub(super) is_advised: bool,
+    /// Whether more must be done first than editing the job's files.
+    pub(super) is_by_hand: bool,
+    /// Whether it frees less than was missing.
+    pub(super) is_short: bool,
+    /// Whether the rule knows better than what the failing program advises.
+    pub(super) is_first: bool,
+    /// Whether it names no setting of the job or its framework and edits none of its files.
+    pub(super) is_general: bool,
+    /// Whether it is a change of code that nobody showed.
+    pub(super) is_unshown: bool,
+    /// Whether it edits an option of a program that nobody knows.
+    pub(super) is_option: bool,
+    /// Whether it is a change of code that would spare the host, of which the given files show no place.
+    pub(super) is_unplaced: bool,
+}
+
+impl Workbench<'_> {
+    /// Puts first what the rule or the failing program knows best, and last what the job's files say nothing of.
+    pub(super) fn put_in_order(&self, proposed: &mut [Proposed<'_>]) {
+        let edits =
+            |is_it: fn(&Proposed<'_>) -> bool| proposed.iter().any(|other| other.patch.diff.is_some() && is_it(other));
+        let edits_any = edits(|other| !other.is_short);
+        let edits_something = self.kind == Kind::GpuOom && edits(|_| true);
+        let edits_option = self.kind == Kind::GpuOom && edits(|other| other.is_option);
+        proposed.sort_by_key(|proposed| {
+            let is_late = proposed.is_general && edits_something
+                || proposed.is_unshown && edits_option
+                || proposed.is_unplaced && edits_any;
+            let Proposed { patch, is_by_hand, is_short, is_first, is_advised, .. } = proposed;
+            (self.may_overfill(&patch.effect), *is_by_hand, *is_short, !is_first, !is_advised, is_late)
+        });
+    }
+}
