@@ -27,15 +27,17 @@ impl Leaves {
             for (at, entry) in document.entries().iter().enumerate() {
                 let is_leaf =
                     matches!(entry.kind, EntryKind::Setting | EntryKind::Variable) && may_be_leaf(document, entry);
-                if is_leaf {
-                    let name = last_step(&entry.key).to_ascii_lowercase();
-                    leaves.places.entry(name).or_default().push((number, at));
-                }
                 let is_option = matches!(entry.kind, EntryKind::Flag | EntryKind::Override)
                     || entry.kind == EntryKind::Setting && document.format() != Format::Python;
-                let last = words(&last_step(&entry.key)).pop().filter(|_| is_leaf || is_option);
-                if let Some(last) = last {
+                if !is_leaf && !is_option {
+                    continue;
+                }
+                let name = last_step(&entry.key);
+                if let Some(last) = words(&name).pop() {
                     leaves.ends.entry(last).or_default().push((number, at));
+                }
+                if is_leaf {
+                    leaves.places.entry(name.to_ascii_lowercase()).or_default().push((number, at));
                 }
             }
         }

@@ -64,15 +64,17 @@ impl JobConfig<'_> {
         );
         let (document, entry) = naming.next().filter(|_| naming.next().is_none())?;
         let value = entry.value.to_string();
-        let folder = value.strip_suffix(name)?;
-        Some(Named { document, entry, to: format!("{folder}{}", part::name(spare.path())?) })
+        Some(Named { document, entry, to: format!("{}{}", folder(&value)?, part::name(spare.path())?) })
     }
 
     fn serves_instead(&self, spare: &Document, setting: Setting<'_>, knob: &Knob, to: &str) -> bool {
+        if folder(spare.path()) != folder(setting.document.path()) || !is_same_beside(spare, setting) {
+            return false;
+        }
         let documents = std::slice::from_ref(spare);
         let index = SettingIndex::of(documents);
         let value = |other: &Knob| index.setting(documents, other).map(|setting| setting.entry.value.to_string());
-        let fills = self
+        let mut fills = self
             .knobs_of(&knob.framework)
             .filter(|other| other.id != knob.id && other.lever.iter().any(|turn| *turn.name == *FILLS_HOST));
         let own = |other: &Knob| {
@@ -80,19 +82,14 @@ impl JobConfig<'_> {
             found.map(|found| found.entry.value.to_string())
         };
         let is_off = |value: &String| matches!(value.as_str(), "none" | "false");
-        if folder(spare.path()) != folder(setting.document.path()) || !is_same_beside(spare, setting) {
-            return false;
-        }
         value(knob).is_some_and(|value| value == to)
-            && fills
-                .into_iter()
-                .all(|other| value(other).is_none_or(|value| is_off(&value) || own(other) == Some(value)))
+            && fills.all(|other| value(other).is_none_or(|value| is_off(&value) || own(other) == Some(value)))
     }
 }
 
 /// The folder of a path, with the slash at its end.
-fn folder(path: &str) -> &str {
-    path.rfind('/').map_or("", |at| &path[..=at])
+fn folder(path: &str) -> Option<&str> {
+    path.strip_suffix(part::name(path)?)
 }
 
 /// Whether `spare` says the same as the file of `setting`, but for the section of that.

@@ -21,9 +21,11 @@ pub(super) fn resolve(documents: &mut [Document]) {
 /// What scripts and files of variables set for what they start.
 fn exports(documents: &[Document]) -> impl Iterator<Item = (&Document, &Entry)> {
     let scripts = documents.iter().filter(|document| document.format() == Format::Shell);
-    let entries = scripts.flat_map(|document| document.entries().iter().map(move |entry| (document, entry)));
-    entries.filter(|(document, entry)| {
-        entry.command.is_none() && (entry.kind == EntryKind::Env || document.holds_variables())
+    scripts.flat_map(|document| {
+        let holds_variables = document.holds_variables();
+        let is_export =
+            move |entry: &&Entry| entry.command.is_none() && (entry.kind == EntryKind::Env || holds_variables);
+        document.entries().iter().filter(is_export).map(move |entry| (document, entry))
     })
 }
 

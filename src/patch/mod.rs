@@ -344,25 +344,19 @@ impl<'a> Workbench<'a> {
             outcomes: None,
         };
         drop(then);
-        let is_nowhere = patch.diff.is_none() && patch.from.is_none();
-        let is_general = is_nowhere && knob.is_generic();
-        let is_option = !is_nowhere && knob.is_generic() && patch.diff.is_some();
+        let is_python = knob.target == Target::Python;
         // Code that nobody showed may have what a knob of code changes, or not.
         let shows_code = || self.launch.documents().iter().any(|document| document.format() == Format::Python);
-        let is_unshown = is_nowhere && knob.target == Target::Python && !shows_code();
-        let is_code = knob.target == Target::Python && self.kind.is_host();
-        let is_unplaced = is_code && is_nowhere && !row.first;
         Some(Proposed {
             patch,
-            is_unplaced,
             turned,
             is_advised,
             is_by_hand,
             is_short,
             is_first: row.first,
-            is_general,
-            is_unshown,
-            is_option,
+            is_generic: knob.is_generic(),
+            is_unshown: is_python && !shows_code(),
+            is_of_code: is_python && self.kind.is_host() && !row.first,
         })
     }
 

@@ -16,14 +16,19 @@ pub(super) struct Proposed<'k> {
     pub(super) is_short: bool,
     /// Whether the rule knows better than what the failing program advises.
     pub(super) is_first: bool,
-    /// Whether it names no setting of the job or its framework and edits none of its files.
-    pub(super) is_general: bool,
-    /// Whether it is a change of code that nobody showed.
+    /// Whether it turns an option of a program that nobody knows.
+    pub(super) is_generic: bool,
+    /// Whether it is a change of code, and nobody showed any.
     pub(super) is_unshown: bool,
-    /// Whether it edits an option of a program that nobody knows.
-    pub(super) is_option: bool,
-    /// Whether it is a change of code that would spare the host, of which the given files show no place.
-    pub(super) is_unplaced: bool,
+    /// Whether it is a change of code that would spare the host.
+    pub(super) is_of_code: bool,
+}
+
+impl Proposed<'_> {
+    /// Whether it names no setting of the job and edits none of its files.
+    fn is_nowhere(&self) -> bool {
+        self.patch.diff.is_none() && self.patch.from.is_none()
+    }
 }
 
 impl Workbench<'_> {
@@ -33,11 +38,12 @@ impl Workbench<'_> {
             |is_it: fn(&Proposed<'_>) -> bool| proposed.iter().any(|other| other.patch.diff.is_some() && is_it(other));
         let edits_any = edits(|other| !other.is_short);
         let edits_something = self.kind == Kind::GpuOom && edits(|_| true);
-        let edits_option = self.kind == Kind::GpuOom && edits(|other| other.is_option);
+        let edits_option = self.kind == Kind::GpuOom && edits(|other| other.is_generic);
         proposed.sort_by_key(|proposed| {
-            let is_late = proposed.is_general && edits_something
-                || proposed.is_unshown && edits_option
-                || proposed.is_unplaced && edits_any;
+            let is_late = proposed.is_nowhere()
+                && (proposed.is_generic && edits_something
+                    || proposed.is_unshown && edits_option
+                    || proposed.is_of_code && edits_any);
             let Proposed { patch, is_by_hand, is_short, is_first, is_advised, .. } = proposed;
             (self.may_overfill(&patch.effect), *is_by_hand, *is_short, !is_first, !is_advised, is_late)
         });
