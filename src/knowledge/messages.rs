@@ -201,7 +201,13 @@ impl Message {
         self.text.iter().map(|text| &**text).chain(first_words.filter(move |_| is_silent))
     }
 
-    /// Its patterns, parsed when first used.
+    /// Whether each pattern has words by which its lines are found, and nothing else has: the literals of [`Message::triggers`] are then those
+    /// of the patterns, in their order.
+    pub fn is_found_by_patterns(&self) -> bool {
+        self.text.is_empty() && self.pattern.iter().all(|pattern| Template::first_words(pattern).is_some())
+    }
+
+    /// Its patterns, parsed when first used. All are valid: [`MessageFile::problem`].
     pub fn templates(&self) -> &[Template] {
         self.templates.get_or_init(|| self.pattern.iter().filter_map(|text| Template::read(text).ok()).collect())
     }

@@ -167,8 +167,18 @@ impl Phases {
     /// The mark of a line; of several words those that end last count, and of these the longest.
     pub fn line(&self, body: &str) -> Option<&Mark> {
         // Hardly any of the thousands of words occurs in a line, and the last four bytes rule out most.
-        let ends: HashSet<&[u8]> = body.as_bytes().windows(4).collect();
-        let may_stand = |word: &str| word.as_bytes().last_chunk::<4>().is_none_or(|end| ends.contains(&end[..]));
+        let mut ends = [0u64; 1 << 10];
+        let place = |end: &[u8; 4]| {
+            let bit = u32::from_be_bytes(*end).wrapping_mul(0x9E37_79B1) >> 16;
+            (bit as usize / 64, 1 << (bit % 64))
+        };
+        for end in body.as_bytes().windows(4).filter_map(|end| end.first_chunk()) {
+            let (word, bit) = place(end);
+            ends[word] |= bit;
+        }
+        let may_stand = |word: &str| {
+            word.as_bytes().last_chunk().map(place).is_none_or(|(word, bit): (usize, u64)| ends[word] & bit != 0)
+        };
         let end = |word: &str| may_stand(word).then(|| body.rfind(word)).flatten().map(|at| at + word.len());
         let known = self.lines.iter().filter_map(|words| Some((end(&words.text)?, words)));
         let found = known.filter(|(_, words)| words.count_in(body));

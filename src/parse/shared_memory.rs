@@ -35,7 +35,7 @@ impl Grammar for SharedMemory {
         &[
             "unable to open shared memory object",
             "unable to allocate shared memory(shm)",
-            "unable to write to file </torch_",
+            "unable to write to file </torch",
             "killed by signal: Bus error",
             ") is killed by signal:",
             SEMAPHORES[0],
@@ -140,9 +140,9 @@ fn torch(record: &Record) -> Option<Event> {
     Some(event)
 }
 
-/// `</torch_12345_1830012345_512> in read-write mode: No space left on device (28)`, or nothing after the name.
+/// `</torch_12345_1830012345_512> in read-write mode: No space left on device (28)`, or nothing after the name, which people cut.
 fn storage(text: &str) -> IResult<&str, (&str, &str)> {
-    (delimited(tag("<"), recognize((tag("/torch_"), take_until(">"))), tag(">")), rest).parse(text)
+    (delimited(tag("<"), recognize((tag("/torch"), take_until(">"))), tag(">")), rest).parse(text)
 }
 
 /// `DataLoader worker (pid 4711) is killed by signal: Bus error. It is possible that …`: a worker gets SIGBUS when it touches a page for

@@ -1,6 +1,7 @@
 //! Lines in which a program of any sort announces what it does next: a verb at the beginning, and what it does it to.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use nom::Offset;
@@ -92,14 +93,27 @@ impl Announcements {
         self.tails.iter().map(String::as_str)
     }
 
+    /// The verb with which `words` begin, the longer one of two: the number of its words, and what it announces.
+    fn verb_at(&self, words: &[(usize, String)]) -> Option<(usize, &[Announcement])> {
+        let (_, word) = words.first()?;
+        let next = words.get(1).map(|(_, next)| next.as_str());
+        let begun = self
+            .of_verb
+            .range::<str, _>((Bound::Included(word.as_str()), Bound::Unbounded))
+            .take_while(|(verb, _)| verb.starts_with(word.as_str()));
+        let known = begun.filter_map(|(verb, known)| match &verb[word.len()..] {
+            "" => Some((1, known.as_slice())),
+            rest => (rest.strip_prefix(' ') == next && next.is_some()).then_some((2, known.as_slice())),
+        });
+        known.max_by_key(|(length, _)| *length)
+    }
+
     /// What `line` announces.
     pub fn read(&self, line: &str) -> Option<&Mark> {
         let line = &line[..line.floor_char_boundary(READ)];
         let words: Vec<(usize, String)> = words(line).collect();
         let verb = (0..words.len().min(FIRST)).find_map(|at| {
-            let two = words.get(at + 1).map(|(_, next)| format!("{} {next}", words[at].1));
-            let known = two.and_then(|two| Some((2, self.of_verb.get(&two)?)));
-            let (length, known) = known.or_else(|| Some((1, self.of_verb.get(&words[at].1)?)))?;
+            let (length, known) = self.verb_at(&words[at..])?;
             begins(line, &words[..at], words[at].0).then_some((at + length, known))
         });
         let (behind, known) = verb?;

@@ -9,7 +9,7 @@ use crate::knowledge::SlotType::{Percent, Size};
 use crate::model::FigureName::{AllocatedPeak, HostPercent, HostUsed, TorchAllocated, TorchReserved};
 use crate::model::{Event, Kind, Origin, Severity, What};
 use crate::parse::table::{Table, TableRow, joined, memory};
-use crate::parse::{Example, Follow, Grammar, Joint, Line, Record, origin};
+use crate::parse::{Example, Follow, Grammar, Joint, Line, Record, origin, text};
 
 /// See the module.
 pub struct DeepSpeed;
@@ -73,19 +73,19 @@ impl Grammar for DeepSpeed {
 
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let known = record.text();
-        let wanted = if known.contains(HOST) || known.contains(FLUSHES) || known.contains("MemAllocated=") {
+        let wanted = if text::has(known, HOST) || text::has(known, FLUSHES) || text::has(known, "MemAllocated=") {
             return Follow::End;
-        } else if known.contains(DEVICE) {
+        } else if text::has(known, DEVICE) {
             HOST
         } else {
             DEVICE
         };
         let body = next.body();
-        if body.contains(wanted) {
+        if text::has(body, wanted) {
             return Follow::Join(Joint::Line);
         }
         let is_next_call =
-            body.contains(DEVICE) || body.contains(HOST) || LABELS.iter().any(|label| body.contains(label));
+            text::has(body, DEVICE) || text::has(body, HOST) || LABELS.iter().any(|label| text::has(body, label));
         match is_next_call || next.number.0 > record.last_number().0 + BETWEEN {
             true => Follow::End,
             false => Follow::Pass,
@@ -113,13 +113,13 @@ impl Grammar for DeepSpeed {
 /// The first line, if it is a label.
 fn label(text: &str) -> Option<&str> {
     let first = text.lines().next()?.trim();
-    (!first.contains(DEVICE) && !first.contains(HOST) && LABELS.iter().any(|label| first.contains(label)))
-        .then_some(first)
+    let is_label = !text::has(first, DEVICE) && !text::has(first, HOST);
+    (is_label && LABELS.iter().any(|label| text::has(first, label))).then_some(first)
 }
 
 /// `3 pytorch allocator cache flushes since last step. this happens when there is high memory pressure …`
 fn flushes(record: &Record) -> Option<Event> {
-    let (before, _) = record.text().split_once(FLUSHES)?;
+    let before = &record.text()[..text::find(record.text(), FLUSHES)?];
     let digits = before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let count = &before[digits..];
     let number = count.parse::<f64>().ok()?;

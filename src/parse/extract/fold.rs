@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::model::{Event, Figure, Mention, TimelinePoint, Victim, What};
+use crate::model::{Event, Figure, Mention, TimelinePoint, Timestamp, Victim, What};
 
 /// This many alike events are kept whole; of further ones only the processes and the count.
 const ALIKE: usize = 16;
@@ -110,26 +110,44 @@ fn sort(event: &Event) -> &'static str {
 
 /// The point that `figure` adds to `series`; `None` if it measures no memory.
 pub(super) fn point(series: &Arc<str>, figure: &Figure, event: &Event) -> Option<TimelinePoint> {
-    Some(TimelinePoint {
-        series: series.clone(),
-        time: event.time.map(|time| time.to_string()),
-        phase: event.context.own.as_ref().filter(|mark| !mark.ended).map(|mark| mark.phase),
-        name: figure.name,
-        bytes: figure.bytes?,
-        source: figure.source.clone(),
-        text: figure.text.clone(),
-    })
+    Some(Moment::of(series, figure, event)?.to_point())
+}
+
+/// A point whose time is not yet in words, since most points are dropped again.
+#[derive(Debug, PartialEq)]
+struct Moment {
+    time: Option<Timestamp>,
+    point: TimelinePoint,
+}
+
+impl Moment {
+    fn of(series: &Arc<str>, figure: &Figure, event: &Event) -> Option<Moment> {
+        let point = TimelinePoint {
+            series: series.clone(),
+            time: None,
+            phase: event.context.own.as_ref().filter(|mark| !mark.ended).map(|mark| mark.phase),
+            name: figure.name,
+            bytes: figure.bytes?,
+            source: figure.source.clone(),
+            text: figure.text.clone(),
+        };
+        Some(Moment { time: event.time, point })
+    }
+
+    fn to_point(&self) -> TimelinePoint {
+        TimelinePoint { time: self.time.map(|time| time.to_string()), ..self.point.clone() }
+    }
 }
 
 /// One series of memory figures: first, last, peak and a bounded number between.
 #[derive(Default)]
 pub(super) struct Series {
-    points: Vec<(usize, TimelinePoint)>,
+    points: Vec<(usize, Arc<Moment>)>,
     /// Every n-th point is kept, and how many came since the last kept one.
     every: usize,
     since: usize,
-    peak: Option<(usize, TimelinePoint)>,
-    last: Option<(usize, TimelinePoint)>,
+    peak: Option<(usize, Arc<Moment>)>,
+    last: Option<(usize, Arc<Moment>)>,
     /// The number of points that arrived.
     count: usize,
     /// With fewer points it is no series.
@@ -144,18 +162,18 @@ impl Series {
 
     /// Adds a moment.
     pub fn add(&mut self, series: &Arc<str>, figure: &Figure, event: &Event) {
-        let Some(point) = point(series, figure, event) else { return };
-        let bytes = point.bytes;
+        let Some(moment) = Moment::of(series, figure, event) else { return };
+        let bytes = moment.point.bytes;
         self.count += 1;
-        let point = (self.count, point);
-        if self.peak.as_ref().is_none_or(|(_, peak)| peak.bytes < bytes) {
-            self.peak = Some(point.clone());
+        let moment = (self.count, Arc::new(moment));
+        if self.peak.as_ref().is_none_or(|(_, peak)| peak.point.bytes < bytes) {
+            self.peak = Some(moment.clone());
         }
-        self.last = Some(point.clone());
+        self.last = Some(moment.clone());
         self.since += 1;
         if self.since >= self.every {
             self.since = 0;
-            self.points.push(point);
+            self.points.push(moment);
         }
         if self.points.len() >= POINTS {
             let mut index = 0;
@@ -170,8 +188,10 @@ impl Series {
     /// Whether each of at least three moments lies far above the one before: whatever a program prints so is no accident.
     fn rises_far(&self) -> bool {
         let mut pairs = self.points.windows(2);
-        let is_far = |pair: &[(usize, TimelinePoint)]| match pair {
-            [(_, before), (_, after)] => after.bytes.0.saturating_sub(before.bytes.0) >= TimelinePoint::FAR.0,
+        let is_far = |pair: &[(usize, Arc<Moment>)]| match pair {
+            [(_, before), (_, after)] => {
+                after.point.bytes.0.saturating_sub(before.point.bytes.0) >= TimelinePoint::FAR.0
+            }
             _ => false,
         };
         self.points.len() > 2 && pairs.all(is_far)
@@ -190,6 +210,6 @@ impl Series {
         }
         // Sorted by arrival, because the peak and the last point were appended.
         points.sort_by_key(|(arrival, _)| *arrival);
-        points.into_iter().map(|(_, point)| point).collect()
+        points.iter().map(|(_, moment)| moment.to_point()).collect()
     }
 }

@@ -214,7 +214,7 @@ impl<'g> Extractor<'g> {
             wanted &= !self.grammars.yielding;
         }
         self.recent.push(&line);
-        for (index, grammar) in self.grammars.all.iter().enumerate().filter(|(index, _)| wanted >> index & 1 == 1) {
+        for (index, grammar) in members(wanted).map(|index| (index, self.grammars.all[index])) {
             let record = self.record(origin, &line);
             if grammar.is_multiline() {
                 for ended in self.open.begin(Open { grammar: index, origin, record }) {
@@ -260,9 +260,7 @@ impl<'g> Extractor<'g> {
         if rows.is_empty() {
             return Vec::new();
         }
-        let all = self.grammars.all.iter().enumerate();
-        let longer: Vec<&str> =
-            all.filter(|(index, _)| taken >> index & 1 == 1).map(|(_, grammar)| grammar.producer()).collect();
+        let longer: Vec<&str> = members(taken).map(|index| self.grammars.all[index].producer()).collect();
         let record = self.record(origin, line);
         let mut events = self.grammars.messages.read(&record, rows);
         events.retain(|event| !proves(event) || !longer.contains(&event.producer) && !is_heard(event, &record));
@@ -375,6 +373,15 @@ impl<'g> Extractor<'g> {
             }
         }
     }
+}
+
+/// The indices in a set of grammars.
+fn members(mut set: u128) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let index = set.trailing_zeros() as usize;
+        set &= set.checked_sub(1)?;
+        Some(index)
+    })
 }
 
 /// Whether `event` states an end, a shortage or a failure, and not only figures or a notice.

@@ -1,5 +1,6 @@
 //! The memory figures that an input printed last, of all ranks together and of each.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use crate::model::{Figure, FigureName};
@@ -17,11 +18,14 @@ pub(super) struct Printed {
     last: Arc<[Figure]>,
     /// The last figure of each name and rank, the latest at the end.
     of_ranks: Vec<(u32, Figure)>,
+    /// What [`Printed::of`] answered last for a rank, since most lines come between two prints.
+    answered: RefCell<Option<(u32, Arc<[Figure]>)>>,
 }
 
 impl Printed {
     /// Adds the figures of one print, by a rank if its line names one.
     pub fn add(&mut self, figures: &[Figure], rank: Option<u32>) {
+        self.answered.take();
         let mut last = self.last.to_vec();
         for figure in figures {
             match last.iter_mut().find(|known| known.name == figure.name) {
@@ -45,6 +49,14 @@ impl Printed {
     /// The last figure of each name. Of a rank that is known, those of its own; what other ranks held says nothing about it.
     pub fn of(&self, rank: Option<u32>) -> Arc<[Figure]> {
         let Some(rank) = rank.filter(|_| !self.of_ranks.is_empty()) else { return self.last.clone() };
+        let mut answered = self.answered.borrow_mut();
+        match &*answered {
+            Some((known, figures)) if *known == rank => Arc::clone(figures),
+            _ => Arc::clone(&answered.insert((rank, self.of_rank(rank))).1),
+        }
+    }
+
+    fn of_rank(&self, rank: u32) -> Arc<[Figure]> {
         let is_of = |figure: &Figure, own: bool| {
             self.of_ranks.iter().any(|(by, known)| (*by == rank) == own && known.source == figure.source)
         };

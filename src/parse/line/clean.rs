@@ -61,18 +61,22 @@ fn next_removed(raw: &[u8], at: usize) -> usize {
 fn next_byte(raw: &[u8], at: usize, may: impl Fn(u8) -> bool + Copy, is: impl Fn(usize) -> bool) -> Option<usize> {
     // Chunks of this size are checked with SIMD instructions.
     let (chunks, rest) = raw.get(at..)?.as_chunks::<32>();
-    let within = |bytes: &[u8], start: usize| {
-        let mut places = (start..).zip(bytes).filter(|(_, byte)| may(**byte));
-        places.find_map(|(place, _)| is(place).then_some(place))
-    };
     for (chunk, start) in chunks.iter().zip((at..).step_by(32)) {
-        if chunk.iter().fold(0, |any, byte| any | u8::from(may(*byte))) != 0
-            && let Some(found) = within(chunk, start)
-        {
-            return Some(found);
+        let mut hits = [0u8; 32];
+        hits.iter_mut().zip(chunk).for_each(|(hit, byte)| *hit = u8::from(may(*byte)));
+        for (part, start) in hits.as_chunks::<8>().0.iter().zip((start..).step_by(8)) {
+            let mut hits = u64::from_le_bytes(*part);
+            while hits != 0 {
+                let place = start + hits.trailing_zeros() as usize / 8;
+                if is(place) {
+                    return Some(place);
+                }
+                hits &= hits - 1;
+            }
         }
     }
-    within(rest, raw.len() - rest.len())
+    let mut places = (raw.len() - rest.len()..).zip(rest).filter(|(_, byte)| may(**byte));
+    places.find_map(|(place, _)| is(place).then_some(place))
 }
 
 fn push_lossy(raw: &[u8], mut at: usize, text: &mut String, runs: &mut Vec<(usize, usize)>) {

@@ -39,8 +39,9 @@ pub(in crate::parse) fn us_date(input: &str) -> IResult<&str, Timestamp> {
 
 /// `Aug 12 03:54:03`, syslog.
 pub(in crate::parse) fn syslog(input: &str) -> IResult<&str, Timestamp> {
-    // Asked of every line that begins with a letter: names of months in all languages are compared only before a number.
-    peek(preceded((take_while_m_n(1, 16, |c| c != ' '), space1), satisfy(|c| c.is_ascii_digit()))).parse(input)?;
+    // Asked of every line that begins with a letter: names of months in all languages are compared only before two numbers.
+    let word = take_while_m_n(1, 16, |c| c != ' ');
+    peek((word, space1, number(1, 2), space1, satisfy(|c| c.is_ascii_digit()))).parse(input)?;
     let (rest, (month, _, day, _)) = (month_name, space1, number(1, 2), space1).parse(input)?;
     let (rest, (time, fraction)) = clock_time(rest)?;
     at(rest, Clock::Yearless, Clock::YEARLESS, month, day, time, fraction)

@@ -12,21 +12,37 @@ use std::sync::Arc;
 use super::record::Record;
 use super::record::stated::Stated;
 use super::record::{origin, text};
-use crate::knowledge::{Message, MessageFile, Said, SlotName, VictimPart};
+use crate::knowledge::{Message, MessageFile, Said, SlotName, Template, VictimPart};
 use crate::model::{DEVICE_IN_USE, Event, PROCESS_IN_USE, RANK_IN_USE, What};
 
-/// All rows of all producers.
+/// All messages of all producers.
 pub(super) struct Messages {
     files: Arc<[MessageFile]>,
-    /// For each row the index of its file and of the message within the file.
-    rows: Vec<(u16, u16)>,
+    rows: Vec<Row>,
+}
+
+/// What some literals begin: a message, or one of its patterns if each has words by which it is found.
+#[derive(Clone, Copy)]
+struct Row {
+    /// The index of its file, and of the message within the file.
+    file: u16,
+    message: u16,
+    pattern: Option<u16>,
 }
 
 impl Messages {
     pub fn new(files: &Arc<[MessageFile]>) -> Messages {
-        let of_file =
-            |(file, known): (usize, &MessageFile)| (0..known.message.len()).map(move |row| (file as u16, row as u16));
-        Messages { rows: files.iter().enumerate().flat_map(of_file).collect(), files: Arc::clone(files) }
+        let mut rows = Vec::new();
+        for (file, known) in files.iter().enumerate() {
+            for (place, message) in known.message.iter().enumerate() {
+                let row = |pattern| Row { file: file as u16, message: place as u16, pattern };
+                match message.is_found_by_patterns() {
+                    true => rows.extend((0..message.pattern.len()).map(|pattern| row(Some(pattern as u16)))),
+                    false => rows.push(row(None)),
+                }
+            }
+        }
+        Messages { rows, files: Arc::clone(files) }
     }
 
     /// Literals for which the scanner searches the whole input.
@@ -36,28 +52,43 @@ impl Messages {
 
     /// Pairs of a literal and its row; every line of a row's message contains one of its literals.
     pub fn triggers(&self) -> impl Iterator<Item = (&str, u16)> {
-        (0..self.rows.len()).flat_map(|row| self.row(row as u16).1.triggers().map(move |words| (words, row as u16)))
+        self.rows.iter().zip(0..).flat_map(|(row, index)| {
+            let (_, message) = self.message(*row);
+            let own = |place: usize| row.pattern.is_none_or(|pattern| usize::from(pattern) == place);
+            let triggers = message.triggers().enumerate().filter(move |(place, _)| own(*place));
+            triggers.map(move |(_, words)| (words, index))
+        })
     }
 
-    fn row(&self, row: u16) -> (&MessageFile, &Message) {
-        let (file, row) = self.rows[usize::from(row)];
-        let file = &self.files[usize::from(file)];
-        (file, &file.message[usize::from(row)])
+    fn message(&self, row: Row) -> (&MessageFile, &Message) {
+        let file = &self.files[usize::from(row.file)];
+        (file, &file.message[usize::from(row.message)])
     }
 
     /// The events of the rows `found`, whose literals `record` contains.
     pub fn read(&self, record: &Record, found: &mut Vec<u16>) -> Vec<Event> {
         found.sort_unstable();
         found.dedup();
+        let found: Vec<Row> = found.iter().map(|row| self.rows[usize::from(*row)]).collect();
         let mut events = Vec::new();
-        for of_file in found.chunk_by(|a, b| self.rows[usize::from(*a)].0 == self.rows[usize::from(*b)].0) {
-            let Some(first) = of_file.first() else { continue };
-            let file = self.row(*first).0;
-            read_file(file, of_file.iter().map(|row| self.row(*row).1), record, &mut events);
+        for of_file in found.chunk_by(|a, b| a.file == b.file) {
+            let Some(file) = of_file.first().map(|row| self.message(*row).0) else { continue };
+            let of_messages = of_file.chunk_by(|a, b| a.message == b.message);
+            let messages = of_messages.filter_map(|rows| Some((self.message(*rows.first()?).1, rows)));
+            read_file(file, messages, record, &mut events);
         }
         keep_fullest(&mut events);
         events
     }
+}
+
+/// The patterns of `message` that the rows found of it may be.
+fn templates<'m>(message: &'m Message, found: &[Row]) -> impl Iterator<Item = &'m Template> {
+    let of_row = |row: &Row| match row.pattern {
+        None => 0..message.templates().len(),
+        Some(pattern) => usize::from(pattern)..usize::from(pattern) + 1,
+    };
+    found.iter().map(of_row).flat_map(|places| message.templates().get(places).unwrap_or_default())
 }
 
 /// If producers read one line as shortages of different kinds, keeps the kind whose event has the most figures.
@@ -73,16 +104,16 @@ fn keep_fullest(events: &mut Vec<Event>) {
     }
 }
 
-/// Adds the events that `rows` of one producer state in `record`.
+/// Adds the events that `messages` of one producer, with the rows found of each, state in `record`.
 fn read_file<'m>(
     file: &MessageFile,
-    rows: impl Iterator<Item = &'m Message>,
+    messages: impl Iterator<Item = (&'m Message, &'m [Row])>,
     record: &Record,
     events: &mut Vec<Event>,
 ) {
     let (mut memory, mut notice) = (Stated::default(), Stated::default());
     let mut is_proven = false;
-    for row in rows.filter(|row| applies(row, record.text())) {
+    for (row, found) in messages.filter(|(row, _)| applies(row, record.text())) {
         if row.is_statement() {
             if !is_proven && let Some(event) = statement::read(row, file, record) {
                 is_proven = true;
@@ -90,7 +121,7 @@ fn read_file<'m>(
             }
             continue;
         }
-        for reading in row.templates().iter().filter_map(|template| pattern::read(template, record.text())) {
+        for reading in templates(row, found).filter_map(|template| pattern::read(template, record.text())) {
             for (name, words, read) in reading.found {
                 match name {
                     SlotName::Figure(name) if row.moment => memory.add_figure(record, name, words, read),
@@ -111,7 +142,7 @@ fn read_file<'m>(
 
 /// Whether the conditions of `row` on other words in the line hold.
 fn applies(row: &Message, line: &str) -> bool {
-    let stands = |words: &str| line.contains(words);
+    let stands = |words: &str| text::has(line, words);
     (row.within.is_empty() || row.within.iter().any(|words| stands(words)))
         && !row.without.iter().any(|words| stands(words))
 }
@@ -120,7 +151,7 @@ fn applies(row: &Message, line: &str) -> bool {
 fn spoken<'a>(row: &Message, line: &'a str) -> Option<&'a str> {
     row.triggers().find_map(|words| {
         let behind = |part: &str| part[words.len()..].trim_matches(['*', '`', '.', '!', ' ']).is_empty();
-        let parts = line.match_indices(words).map(|(at, _)| &line[at..]);
+        let parts = text::each(line, words);
         let mut parts = parts.filter(|part| row.said() != Said::Alone || behind(part.trim_end()));
         parts.find(|part| is_said(row.said(), text::before(line, part)))
     })

@@ -1,8 +1,6 @@
-use std::collections::BTreeSet;
-
 use super::super::statements::statements;
 use super::super::testing::find;
-use super::Messages;
+use super::{Messages, templates};
 use crate::knowledge::{Knowledge, KnowledgeError, MessageFile, RuleFile, shipped_files};
 use crate::model::What;
 
@@ -76,16 +74,22 @@ fn an_anchor_stands_in_an_example() -> Result<(), KnowledgeError> {
 }
 
 #[test]
-fn one_search_finds_every_row_by_its_words() -> Result<(), KnowledgeError> {
+fn each_pattern_is_found_by_its_own_words_and_a_text_finds_all() -> Result<(), KnowledgeError> {
     let own = RuleFile {
         path: "messages/house.toml".to_owned(),
-        content: "producer = \"house\"\n[[message]]\npattern = [\"a {house.x:word}\", \"b {house.y:number}\"]\n"
+        content: "producer = \"house\"\n[[message]]\npattern = [\"a {house.x:word}\", \"b {house.y:number}\"]\n\
+                  [[message]]\ntext = [\"c\", \"d\"]\npattern = [\"a {house.x:word}\", \"b {house.y:number}\"]\n"
             .to_owned(),
     };
     let knowledge = Knowledge::with_own(&[own])?;
     let messages = Messages::new(&knowledge.messages);
-    let last = messages.triggers().map(|(_, row)| row).max();
-    let of_last: BTreeSet<&str> = messages.triggers().filter(|(_, row)| Some(*row) == last).map(|(w, _)| w).collect();
-    assert_eq!(of_last, BTreeSet::from(["a ", "b "]));
+    let triggers: Vec<(&str, u16)> = messages.triggers().collect();
+    let last = messages.rows.len() as u16 - 1;
+    assert!(triggers.ends_with(&[("a ", last - 2), ("b ", last - 1), ("c", last), ("d", last)]));
+    let patterns = |row: u16| {
+        let row = messages.rows[usize::from(row)];
+        templates(messages.message(row).1, &[row]).count()
+    };
+    assert_eq!([last - 2, last - 1, last].map(patterns), [1, 1, 2]);
     Ok(())
 }

@@ -4,7 +4,7 @@
 //! is missing or cut off before its unit. Messages of one line are data instead: `rules/messages/`.
 
 use super::stated::Stated;
-use super::{Record, origin, value};
+use super::{Record, origin, text, value};
 use crate::knowledge::SlotType;
 use crate::model::{Event, FigureName, What};
 
@@ -69,7 +69,7 @@ impl Table {
     pub fn read(&self, record: &Record) -> Vec<Event> {
         let (mut memory, mut notice) = (Stated::default(), Stated::default());
         let whole = record.text();
-        let applies = |row: &&TableRow| row.within.is_empty() || row.within.iter().any(|words| whole.contains(words));
+        let applies = |row: &&TableRow| row.within.is_empty() || row.within.iter().any(|words| text::has(whole, words));
         for row in self.rows.iter().filter(applies) {
             let read = |at: usize| value::read(row.value, &whole[at + row.words.len()..], whole, None);
             let Some((words, read)) = places(whole, row.words).find_map(read) else { continue };
@@ -87,9 +87,7 @@ impl Table {
 /// The offsets of `words` in `text`. Words within a longer word do not count.
 pub(in crate::parse) fn places<'a>(text: &'a str, words: &'a str) -> impl Iterator<Item = usize> + 'a {
     let is_letter = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(words)
-        .map(|(at, _)| at)
-        .filter(move |at| !(words.starts_with(is_letter) && text[..*at].ends_with(is_letter)))
+    text::offsets(text, words).filter(move |at| !(words.starts_with(is_letter) && text[..*at].ends_with(is_letter)))
 }
 
 #[cfg(test)]

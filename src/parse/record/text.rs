@@ -1,6 +1,6 @@
 //! Helpers that several producers share: searching for words, and where messages begin.
 
-use memchr::memmem;
+use memchr::{memchr, memmem};
 
 use nom::{Offset, Parser};
 
@@ -10,14 +10,46 @@ pub(in crate::parse) use super::amount::{
     unit_of_label,
 };
 
+/// Up to this length of a text it is faster to look for a word's first byte than to prepare a search for the whole word.
+const SHORT: usize = 4096;
+
+/// The offset of the first `word` in `text`.
+pub(in crate::parse) fn find(text: &str, word: &str) -> Option<usize> {
+    let (bytes, word) = (text.as_bytes(), word.as_bytes());
+    let Some(first) = word.first().filter(|_| bytes.len() <= SHORT) else { return memmem::find(bytes, word) };
+    let mut from = 0;
+    loop {
+        let at = from + memchr(*first, bytes.get(from..)?)?;
+        if bytes[at..].starts_with(word) {
+            return Some(at);
+        }
+        from = at + 1;
+    }
+}
+
+/// Whether `word` stands in `text`.
+pub(in crate::parse) fn has(text: &str, word: &str) -> bool {
+    find(text, word).is_some()
+}
+
+/// The offsets of all `word`s in `text`.
+pub(in crate::parse) fn offsets(text: &str, word: &str) -> impl Iterator<Item = usize> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let at = from + find(text.get(from..)?, word)?;
+        from = at + word.len().max(1);
+        Some(at)
+    })
+}
+
 /// The rest of `text` after the first `word`, or `None`.
 pub(in crate::parse) fn after<'a>(text: &'a str, word: &str) -> Option<&'a str> {
-    memmem::find(text.as_bytes(), word.as_bytes()).map(|at| &text[at + word.len()..])
+    find(text, word).map(|at| &text[at + word.len()..])
 }
 
 /// `text` from each `word` on.
-pub(in crate::parse) fn each<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> + 'a {
-    memmem::find_iter(text.as_bytes(), word.as_bytes()).map(|at| &text[at..])
+pub(in crate::parse) fn each<'a>(text: &'a str, word: &str) -> impl Iterator<Item = &'a str> {
+    offsets(text, word).map(|at| &text[at..])
 }
 
 /// The first line of `text`.
@@ -88,6 +120,16 @@ pub(in crate::parse) fn is_quoted(text: &str, part: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn words_are_found_as_a_plain_search_finds_them(text in "[abö]{0,30}", word in "[abö]{1,4}", long in 0usize..2) {
+            let text = text + &"b".repeat(long * SHORT);
+            let plain: Vec<usize> = text.match_indices(&word).map(|(at, _)| at).collect();
+            proptest::prop_assert_eq!(find(&text, &word), plain.first().copied());
+            proptest::prop_assert_eq!(offsets(&text, &word).collect::<Vec<_>>(), plain);
+        }
+    }
 
     #[test]
     fn a_message_begins_behind_a_label_and_not_in_a_sentence() {

@@ -77,7 +77,7 @@ pub(super) fn level(text: &str) -> IResult<&str, Facts<'_>> {
     let place = delimited((char(' '), opt(char('['))), source_place, char(']'));
     let place = alt((place.map(Some), value(None, char(' '))));
     let vllm = terminated(preceded(char(' '), (clock::month_day, place)), opt(char(' ')));
-    let basic = (char(':'), take_while1(|c: char| c.is_alphanumeric() || "_.".contains(c)), char(':'));
+    let basic = (char(':'), take_while1(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.')), char(':'));
     let (rest, said) = preceded(level_name, alt((vllm.map(Some), value(None, basic)))).parse(text)?;
     let (time, place) = said.map_or((None, None), |(time, place)| (Some(time), place));
     Ok((rest, Facts { time, place, ..Facts::default() }))
@@ -128,7 +128,7 @@ pub(super) fn plain_time(text: &str) -> IResult<&str, Facts<'_>> {
 
 /// A level or a logger's name of Python's logging, between dashes.
 fn dashed_field(text: &str) -> IResult<&str, &str> {
-    take_while1(|c: char| c.is_alphanumeric() || "_.".contains(c)).parse(text)
+    take_while1(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.')).parse(text)
 }
 
 /// `2026-03-01T10:00:00.123456789Z stderr F `
@@ -143,7 +143,8 @@ pub(super) fn cri(text: &str) -> IResult<&str, Facts<'_>> {
 
 /// `logging.py:143`, `llamafactory.hparams.parser:401`
 fn module_place(text: &str) -> IResult<&str, &str> {
-    recognize((take_while1(|c: char| c.is_alphanumeric() || "_-./".contains(c)), char(':'), integer)).parse(text)
+    recognize((take_while1(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/')), char(':'), integer))
+        .parse(text)
 }
 
 fn level_name(text: &str) -> IResult<&str, &str> {
@@ -167,18 +168,18 @@ fn level_name(text: &str) -> IResult<&str, &str> {
 pub(super) fn ascend_module(text: &str) -> IResult<&str, Facts<'_>> {
     let module = take_while1(|c: char| c.is_ascii_uppercase() || c == '_');
     let process = delimited(char('('), terminated(integer, (char(','), take_till(|c| c == ')'))), tag("):"));
-    let time = take_while1(|c: char| c.is_ascii_digit() || "-:.".contains(c));
+    let time = take_while1(|c: char| c.is_ascii_digit() || matches!(c, '-' | ':' | '.'));
     let (rest, (_, pid, _, place)) =
         (module, process, time, delimited(tag(" ["), source_place, char(']'))).parse(text)?;
     let (rest, _) = blank(rest)?;
-    let (rest, _) = opt((take_while1(|c: char| !" []".contains(c)), tag("] "))).parse(rest)?;
+    let (rest, _) = opt((take_while1(|c: char| !matches!(c, ' ' | '[' | ']')), tag("] "))).parse(rest)?;
     Ok((rest, Facts { pid: Some(pid), place: Some(place), ..Facts::default() }))
 }
 
 /// `:1:hip_memory.cpp :303 : 9616777863 us: 4277 : [tid:0x7f2accbfe6c0] ` of AMD's runtime; newer versions print `us: [pid:4277
 /// tid:0x7f2accbfe6c0] `.
 pub(super) fn rocclr(text: &str) -> IResult<&str, Facts<'_>> {
-    let file = take_while1(|c: char| c.is_alphanumeric() || "_.".contains(c));
+    let file = take_while1(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.'));
     let place = (char(':'), integer, char(':'), file, space0, char(':'), integer, space0, tag(": "));
     let (rest, _) = (place, digit1, tag(" us: ")).parse(text)?;
     let thread = || take_till(|c| c == ']');

@@ -18,6 +18,7 @@ use logger::{
     ascend_module, bracketed_time, cri, dated_level, explorer, glog, klog, labelled_level, level, logger_name,
     logger_place, plain_time, rocclr,
 };
+use memchr::memchr2;
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while, take_while1};
 use nom::character::complete::{char, one_of, satisfy, u32 as integer};
@@ -138,26 +139,7 @@ fn last_repeated(body: &str) -> Option<(&str, &str)> {
 
 fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
     match text.as_bytes().first() {
-        Some(b'[') => alt((
-            rank,
-            host_and_rank,
-            mpi_task,
-            ucx,
-            kernel_stamp,
-            human_stamp,
-            dated_level,
-            bracketed_time,
-            launcher_rank,
-            glog,
-            watched,
-            nccl_device,
-            pid_before_level,
-            petsc,
-            logger_name,
-            logger_place,
-            labelled_level,
-        ))
-        .parse(text),
+        Some(b'[') => bracketed(text),
         Some(b'(') => alt((vllm_worker, ray_actor)).parse(text),
         Some(b'<') => alt((kernel_level, syslog_5424)).parse(text),
         // `10月 19 22:21:15` of a Chinese or Japanese journal.
@@ -181,6 +163,81 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
         // The sides of boxes, and the bars that mark a quotation.
         Some(0xe2) => one_of("│┃║▎▏▌┆┊╎").map(|_| Facts::default()).parse(text),
         _ => Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::NoneOf))),
+    }
+}
+
+/// A prefix in brackets. Nearly every line of some logs has several of them, so only those are tried of which one may begin with the character
+/// behind the bracket; the order among them is that of the last list, of all.
+fn bracketed(text: &str) -> IResult<&str, Facts<'_>> {
+    match text.as_bytes() {
+        // A year decides; no other prefix has a date and a time in its bracket.
+        [_, b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', b'-' | b'/', ..]
+            if let Ok(found) = bracketed_time(text) =>
+        {
+            Ok(found)
+        }
+        [_, b'0'..=b'9', ..] => alt((
+            host_and_rank,
+            mpi_task,
+            ucx,
+            kernel_stamp,
+            bracketed_time,
+            nccl_device,
+            pid_before_level,
+            petsc,
+            logger_place,
+            labelled_level,
+        ))
+        .parse(text),
+        [_, b' ', ..] => alt((kernel_stamp, human_stamp)).parse(text),
+        // One word: no date, which has blanks.
+        [_, b'a'..=b'z', rest @ ..] if memchr2(b' ', b']', rest).is_some_and(|end| rest[end] == b']') => {
+            alt((rank, host_and_rank, launcher_rank, logger_name, logger_place, labelled_level)).parse(text)
+        }
+        [_, b'A'..=b'Z', ..] => alt((
+            rank,
+            host_and_rank,
+            human_stamp,
+            dated_level,
+            bracketed_time,
+            glog,
+            logger_name,
+            logger_place,
+            labelled_level,
+        ))
+        .parse(text),
+        [_, b'a'..=b'z', ..] => alt((
+            rank,
+            host_and_rank,
+            human_stamp,
+            bracketed_time,
+            launcher_rank,
+            watched,
+            logger_name,
+            logger_place,
+            labelled_level,
+        ))
+        .parse(text),
+        _ => alt((
+            rank,
+            host_and_rank,
+            mpi_task,
+            ucx,
+            kernel_stamp,
+            human_stamp,
+            dated_level,
+            bracketed_time,
+            launcher_rank,
+            glog,
+            watched,
+            nccl_device,
+            pid_before_level,
+            petsc,
+            logger_name,
+            logger_place,
+            labelled_level,
+        ))
+        .parse(text),
     }
 }
 
@@ -231,13 +288,17 @@ fn blank(text: &str) -> IResult<&str, ()> {
 
 /// `file.py:12`, `file.cpp:12:function`
 fn source_place(text: &str) -> IResult<&str, &str> {
-    let path = |c: char| c.is_alphanumeric() || "_-./+".contains(c);
-    let function = preceded(char(':'), take_while1(|c: char| c.is_alphanumeric() || "_<>.".contains(c)));
+    let path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '+');
+    let function =
+        preceded(char(':'), take_while1(|c: char| c.is_alphanumeric() || matches!(c, '_' | '<' | '>' | '.')));
     recognize((verify(take_while1(path), |path: &str| path.contains('.')), char(':'), integer, opt(function)))
         .parse(text)
 }
 
 fn host_name(text: &str) -> IResult<&str, &str> {
-    recognize((satisfy(char::is_alphanumeric), take_while(|c: char| c.is_alphanumeric() || "-_.".contains(c))))
-        .parse(text)
+    recognize((
+        satisfy(char::is_alphanumeric),
+        take_while(|c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.')),
+    ))
+    .parse(text)
 }

@@ -14,7 +14,7 @@ use crate::model::{Clock, Timestamp};
 
 /// `[rank3]:`, `[Rank 3] `, `[RANK:3] `, `[rank: 3] `, and the same with a pid: `[PID:4711] `.
 pub(super) fn rank(text: &str) -> IResult<&str, Facts<'_>> {
-    let joint = take_while_m_n(0, 2, |c: char| " :-=".contains(c));
+    let joint = take_while_m_n(0, 2, |c: char| matches!(c, ' ' | ':' | '-' | '='));
     let label = alt((tag_no_case("rank").map(|_| true), tag_no_case("pid").map(|_| false)));
     let (rest, (is_rank, _, number)) =
         delimited(char('['), (label, joint, integer), (char(']'), opt(char(':')))).parse(text)?;
@@ -141,7 +141,7 @@ pub(super) fn redis(text: &str) -> IResult<&str, Facts<'_>> {
 /// `(WorkerDict pid=12345, ip=10.0.0.7) `, `(pid=12345) `, `(raylet) `, `(raylet, ip=10.0.0.7) `, `(autoscaler +1h2m3s) `
 pub(super) fn ray_actor(text: &str) -> IResult<&str, Facts<'_>> {
     let pid = || preceded(tag("pid="), integer);
-    let ip = preceded(tag(", ip="), take_while1(|c: char| c.is_ascii_hexdigit() || ".:".contains(c)));
+    let ip = preceded(tag(", ip="), take_while1(|c: char| c.is_ascii_hexdigit() || matches!(c, '.' | ':')));
     let daemon =
         alt((tag("raylet"), tag("gcs_server"), recognize((tag("autoscaler"), opt((char(' '), word_in_parens))))));
     let named = separated_pair(take_until(" pid="), char(' '), pid());
@@ -167,15 +167,16 @@ fn word_in_parens(text: &str) -> IResult<&str, &str> {
 
 /// `(VllmWorker rank=1 pid=2978) `, `(Worker_TP1 pid=2978) `; `(EngineCore_DP0 pid=6880) ` reads as a Ray actor.
 pub(super) fn vllm_worker(text: &str) -> IResult<&str, Facts<'_>> {
-    let name = || take_while1(|c: char| c.is_alphanumeric() || c == '_');
-    let pid = || preceded((opt(char(',')), tag(" pid=")), integer);
-    let told = (name(), preceded((opt(char(',')), tag(" rank=")), integer), opt(pid()))
-        .map(|(role, rank, pid)| (role, Some(rank), pid));
-    let named = (verify(name(), |name: &str| name.starts_with("Worker_")), pid())
-        .map(|(role, pid)| (role, rank_of_worker(role), Some(pid)));
-    let (rest, (role, rank, pid)) = delimited(char('('), alt((told, named)), char(')')).parse(text)?;
+    let name = take_while1(|c: char| c.is_alphanumeric() || c == '_');
+    let (rest, role) = preceded(char('('), name).parse(text)?;
+    let (rest, told) = opt(preceded((opt(char(',')), tag(" rank=")), integer)).parse(rest)?;
+    let (rest, pid) = opt(preceded((opt(char(',')), tag(" pid=")), integer)).parse(rest)?;
+    let (rest, _) = char(')').parse(rest)?;
     let (rest, _) = blank(rest)?;
-    Ok((rest, Facts { role: Some(role), rank, pid, ..Facts::default() }))
+    if told.is_none() && !(role.starts_with("Worker_") && pid.is_some()) {
+        return Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::Verify)));
+    }
+    Ok((rest, Facts { role: Some(role), rank: told.or_else(|| rank_of_worker(role)), pid, ..Facts::default() }))
 }
 
 /// The global rank in a worker's name of vLLM, `Worker_DP1_PP0_TP3_EP7`: the worker's place in each group of more than one. Expert parallelism

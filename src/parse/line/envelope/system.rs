@@ -114,7 +114,7 @@ pub(super) fn slurm_daemon(text: &str) -> IResult<&str, Facts<'_>> {
 
 /// `systemd-oomd[701]: `, `earlyoom[812]: `
 pub(super) fn daemon(text: &str) -> IResult<&str, Facts<'_>> {
-    let name = take_while1(|c: char| c.is_alphanumeric() || "_-./".contains(c));
+    let name = take_while1(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/'));
     let pid = delimited(char('['), integer, char(']'));
     let (rest, (role, pid)) = terminated(pair(name, pid), (char(':'), blank)).parse(text)?;
     Ok((rest, Facts { role: Some(role), pid: Some(pid), ..Facts::default() }))
