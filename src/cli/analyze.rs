@@ -1,8 +1,10 @@
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::thread;
 
 use clap::Args;
 
@@ -14,6 +16,7 @@ use super::reporting::Reporting;
 use crate::Options;
 use crate::knowledge::Language;
 use crate::model::Report;
+use crate::redact::Redactor;
 use crate::report;
 use crate::triage::{self, HttpError, Patience};
 use crate::watch::Watch;
@@ -41,6 +44,10 @@ impl Analyze {
         let Analyze { paths, reporting } = self;
         let options = reporting.options(home)?;
         let knowledge = options.known()?;
+        let redactor = thread::spawn({
+            let knowledge = Arc::clone(&knowledge);
+            move || Redactor::new(&knowledge.secrets)
+        });
         let watch = Arc::new(Watch::default());
         let (paths, elsewhere) = addresses::of_command_line(paths);
         let progress = Progress::of(&watch, &paths, elsewhere.clone());
@@ -50,7 +57,8 @@ impl Analyze {
         if reporting.shows_neighbours() {
             reports.iter_mut().for_each(|report| report::neighbours(report, &paths, options.places()));
         }
-        reporting.report(&reports, knowledge, home)
+        let redactor = redactor.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+        reporting.report(&reports, knowledge, redactor, home)
     }
 }
 

@@ -10,6 +10,7 @@ use super::error::CliError;
 use super::home::{Home, warn};
 use super::reporting::Reporting;
 use crate::digest::{Digest, DigestError};
+use crate::redact::Redactor;
 
 /// Join the digests of many nodes into the report that one analysis over all their logs would give.
 #[derive(Debug, Args)]
@@ -58,7 +59,8 @@ impl Merge {
         for error in damaged {
             warn(&error.to_string(), "take the digest of that node again; the report covers the others");
         }
-        reporting.report(&reports, knowledge, home)
+        let redactor = Redactor::new(&knowledge.secrets)?;
+        reporting.report(&reports, knowledge, redactor, home)
     }
 }
 

@@ -1,9 +1,11 @@
 //! Output of reports: their format and destination, keeping them in the history, messages about them.
 
 use std::mem;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::thread;
 
 use clap::{Args, ValueEnum};
 
@@ -131,8 +133,14 @@ impl Reporting {
         self.format == ReportFormat::Html
     }
 
-    /// Shows the reports, keeps their incidents and sends messages; returns the exit status.
-    pub fn report(&self, reports: &[Report], knowledge: Arc<Knowledge>, home: &Home) -> Result<ExitCode, CliError> {
+    /// Shows the reports, keeps their incidents and sends messages, without what `redactor` masks; returns the exit status.
+    pub fn report(
+        &self,
+        reports: &[Report],
+        knowledge: Arc<Knowledge>,
+        redactor: Redactor,
+        home: &Home,
+    ) -> Result<ExitCode, CliError> {
         if !reports.iter().any(report::has_log) {
             if self.format != ReportFormat::Text {
                 self.print(reports, &knowledge)?;
@@ -145,14 +153,24 @@ impl Reporting {
         }
         let narrowed = self.rows.narrowed(reports)?;
         let shown = narrowed.as_deref().unwrap_or(reports);
-        let redactor = Redactor::new(&knowledge.secrets)?;
-        let (sent, masked): (Vec<Report>, Vec<usize>) =
-            reports.iter().map(|report| report::outgoing(report, &redactor)).unzip();
-        let masked: usize = masked.into_iter().sum();
+        let mask = || -> (Vec<Report>, Vec<usize>) {
+            reports.iter().map(|report| report::outgoing(report, &redactor)).unzip()
+        };
         let is_verbatim = !self.redact && self.format != ReportFormat::Github;
-        let masked_rows = if is_verbatim { None } else { self.rows.narrowed(&sent)? };
-        let masked_rows = masked_rows.as_deref().unwrap_or(&sent);
-        self.print(if is_verbatim { shown } else { masked_rows }, &knowledge)?;
+        let (sent, masked) = if is_verbatim {
+            // What people see need not wait for what is kept.
+            thread::scope(|scope| {
+                let masked = scope.spawn(mask);
+                self.print(shown, &knowledge)?;
+                Ok::<_, CliError>(masked.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            })?
+        } else {
+            let (sent, masked) = mask();
+            let rows = self.rows.narrowed(&sent)?;
+            self.print(rows.as_deref().unwrap_or(&sent), &knowledge)?;
+            (sent, masked)
+        };
+        let masked: usize = masked.into_iter().sum();
         if is_verbatim && masked > 0 {
             let what = format!("{masked} of the texts above contain what looks like a secret, copied from the inputs");
             warn(&what, "`--redact` masks it; what is kept or sent is always masked");
@@ -165,7 +183,7 @@ impl Reporting {
             reports.iter().for_each(|report| save::save(report, self.labels.annotations(), &redactor, home));
         }
         // The process ends soon: freeing thousands of rules would be wasted time.
-        std::mem::forget(knowledge);
+        mem::forget((knowledge, redactor));
         Ok(fail_on::status(&self.fail_on, reports))
     }
 

@@ -22,6 +22,10 @@ pub struct Secret {
     pub triggers: Vec<String>,
     /// Literals of which one stands in every text in which `pattern` matches; empty if there are none.
     pub with: Vec<String>,
+    /// Every match of `pattern` has so many letters, digits, `_` and `-` in a row,
+    pub run: usize,
+    /// and so many letters, digits, `+` and `/`.
+    pub base64_run: usize,
     /// A match of `pattern` is no secret if this matches within it.
     pub unless: Option<String>,
     /// It is no secret if one of these matches the part that would be masked.
@@ -56,6 +60,10 @@ struct SecretRow {
     triggers: Vec<String>,
     #[serde(default)]
     with: Vec<String>,
+    #[serde(default)]
+    run: usize,
+    #[serde(default)]
+    base64_run: usize,
     unless: Option<String>,
     harmless: Option<String>,
     examples: Vec<String>,
@@ -95,6 +103,8 @@ impl SecretRow {
             names: self.names,
             triggers,
             with: self.with,
+            run: self.run,
+            base64_run: self.base64_run,
             unless: self.unless,
             harmless: self.harmless.into_iter().chain(common).collect(),
             examples: self.examples,
@@ -117,6 +127,8 @@ impl Secret {
             names: names.to_vec(),
             triggers: Vec::new(),
             with: Vec::new(),
+            run: 0,
+            base64_run: 0,
             unless: None,
             harmless: None,
             // Settings need no example, because its effect is visible at once.

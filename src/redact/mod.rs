@@ -11,7 +11,9 @@ mod secret_kind;
 mod view;
 
 use std::borrow::Cow;
+use std::cell::LazyCell;
 use std::ops::Range;
+use std::sync::Arc;
 
 use aho_corasick::AhoCorasick;
 use thiserror::Error;
@@ -20,7 +22,7 @@ use crate::knowledge::Secret;
 use crate::model::{Text, Texts};
 use across_lines::{CitedLines, SecretPieces};
 use named_value::NameEnds;
-use secret_kind::SecretKind;
+use secret_kind::{Runs, SecretKind};
 use view::View;
 
 /// Why secrets cannot be searched.
@@ -76,12 +78,13 @@ impl Redactor {
         let mut lines = CitedLines::default();
         it.texts(&mut |text| lines.add(&text));
         let lines = lines.search(self);
-        let mut masked = 0;
-        it.texts(&mut |text| masked += usize::from(self.mask_text(text, &lines)));
+        let (mut masked, mut path) = (0, None);
+        it.texts(&mut |text| masked += usize::from(self.mask_text(text, &lines, &mut path)));
         masked
     }
 
-    fn mask_text(&self, text: Text<'_>, lines: &SecretPieces) -> bool {
+    /// Masks the secrets in `text`; returns whether it had some. `path` is the last path and what it became: most citations are of one file.
+    fn mask_text(&self, text: Text<'_>, lines: &SecretPieces, path: &mut Option<(Arc<str>, Option<Arc<str>>)>) -> bool {
         match text {
             Text::Own(words) | Text::Lines(words) => replace(words, |words| self.text(words)),
             Text::Shared(words) => replace(words, |words| self.text(words)),
@@ -93,7 +96,19 @@ impl Redactor {
                     self.without(words, secrets)
                 });
                 redacted.into_iter().for_each(|redacted| *redacted |= masked);
-                masked | replace(&mut location.path, |path| self.text(path))
+                let (_, became) = match path {
+                    Some(known) if known.0 == location.path => known,
+                    _ => {
+                        let became = match self.text(&location.path) {
+                            Cow::Owned(masked) => Some(masked.into()),
+                            Cow::Borrowed(_) => None,
+                        };
+                        path.insert((Arc::clone(&location.path), became))
+                    }
+                };
+                let Some(became) = became else { return masked };
+                location.path = Arc::clone(became);
+                true
             }
         }
     }
@@ -150,7 +165,8 @@ impl Redactor {
             asked[*row] = asked[*row]
                 || ends.as_ref().is_none_or(|ends| ends.may_have_value(text.as_bytes(), hit.start(), hit.end()));
         }
-        let may_stand = |(row, known): &(usize, &SecretKind)| asked[*row] && known.may_stand_in(text);
+        let runs = LazyCell::new(|| Runs::of(text));
+        let may_stand = |(row, known): &(usize, &SecretKind)| asked[*row] && known.may_stand_in(text, &runs);
         for (row, known) in self.rows.iter().enumerate().filter(may_stand) {
             known.find(text, &mut |from, secret| found.push(Match { from, secret, row }));
         }

@@ -1,6 +1,6 @@
 //! The search for one kind of secret.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::OnceLock;
 
 use regex::bytes::{Captures, Regex, RegexBuilder};
@@ -13,6 +13,28 @@ pub(super) struct SecretKind {
     pub secret: Secret,
     finder: OnceLock<Option<Finder>>,
     refuter: OnceLock<Refuter>,
+}
+
+/// How many characters of a kind stand in a row in a text, at most. A secret of random characters is longer than most words, and its pattern
+/// need not be prepared where nothing is so long.
+pub(super) struct Runs {
+    /// Letters, digits, `_` and `-`.
+    of_words: usize,
+    /// Letters, digits, `+` and `/`.
+    of_base64: usize,
+}
+
+impl Runs {
+    pub fn of(text: &str) -> Runs {
+        let (mut runs, mut now) = (Runs { of_words: 0, of_base64: 0 }, (0, 0));
+        for byte in text.bytes() {
+            let is_both = byte.is_ascii_alphanumeric();
+            now.0 = if is_both || matches!(byte, b'_' | b'-') { now.0 + 1 } else { 0 };
+            now.1 = if is_both || matches!(byte, b'+' | b'/') { now.1 + 1 } else { 0 };
+            runs = Runs { of_words: runs.of_words.max(now.0), of_base64: runs.of_base64.max(now.1) };
+        }
+        runs
+    }
 }
 
 /// Finds candidates for secrets.
@@ -81,9 +103,12 @@ impl SecretKind {
         SecretKind { mask, secret: secret.clone(), finder: OnceLock::new(), refuter: OnceLock::new() }
     }
 
-    /// Whether `text`, which contains a trigger, also has what must stand beside it.
-    pub fn may_stand_in(&self, text: &str) -> bool {
-        self.secret.with.is_empty() || self.secret.with.iter().any(|literal| text.contains(literal))
+    /// Whether `text`, which contains a trigger and the longest `runs`, also has what must stand beside it and is so long.
+    pub fn may_stand_in(&self, text: &str, runs: &dyn Deref<Target = Runs>) -> bool {
+        let Secret { with, run, base64_run, .. } = &self.secret;
+        let least = *run.max(base64_run);
+        let is_long = || least <= text.len() && *run <= runs.of_words && *base64_run <= runs.of_base64;
+        (least == 0 || is_long()) && (with.is_empty() || with.iter().any(|literal| text.contains(literal)))
     }
 
     /// Reports all secrets of this kind in `text` to `tell`: the start of the match, and the span of the secret.
