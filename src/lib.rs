@@ -106,13 +106,13 @@ mod source;
 mod store;
 #[cfg(feature = "stores")]
 mod stores;
+mod threads;
 #[cfg(feature = "triage")]
 mod triage;
 mod watch;
 mod when;
 
-use std::cell::OnceCell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use thiserror::Error;
 
@@ -277,8 +277,12 @@ fn conclude_each(readings: Vec<Reading>, knowledge: &Knowledge, options: &Option
 fn read_ahead(knowledge: &Arc<Knowledge>, options: &Options) {
     if options.threads != Some(1) {
         let knowledge = Arc::clone(knowledge);
-        // Errors are reported when the rules are used.
-        std::thread::spawn(move || knowledge.complete().is_ok());
+        std::thread::spawn(move || {
+            // Errors are reported when the rules are used.
+            let is_read = knowledge.complete().is_ok();
+            // Knobs that every job may have.
+            is_read && knowledge.stack(None).into_iter().all(|name| knowledge.knobs.of(name).count() > 0)
+        });
     }
 }
 
@@ -451,7 +455,7 @@ fn explain(
     let prediction = predicted.as_ref().filter(|_| contradiction.is_none());
     let (kind, phase, phase_confidence) = (incident.kind, incident.phase.name, incident.phase.confidence);
     let facts = &facts;
-    let decided = OnceCell::new();
+    let decided = OnceLock::new();
     let said = found.messages.iter().map(|message| &*message.words).chain(found.around.iter().map(|cite| &*cite.text));
     let advice = Advice::of(said, &knowledge.advice);
     let workbench = Workbench {
@@ -475,7 +479,7 @@ fn explain(
             contradiction.map_or(diagnosis.confidence, |contradiction| contradiction.lowered(diagnosis.confidence));
         Diagnosis { confidence, patches, set, not_advised, ..diagnosis }
     };
-    incident.diagnoses = diagnoses.into_iter().map(with_patches).collect();
+    incident.diagnoses = threads::map(diagnoses, options.cores(), with_patches);
     patch::drop_contradictions(&mut incident.diagnoses);
     patch::lead_with_new(&mut incident.diagnoses);
     incident

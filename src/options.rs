@@ -1,4 +1,5 @@
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+use std::thread;
 
 use crate::facts::Value;
 use crate::knowledge::{Knowledge, KnowledgeError, Language};
@@ -77,6 +78,13 @@ impl Options {
     /// The knowledge to use.
     pub(crate) fn known(&self) -> Result<Arc<Knowledge>, KnowledgeError> {
         self.knowledge.clone().map_or_else(|| Ok(Arc::new(Knowledge::shipped()?)), Ok)
+    }
+
+    /// The number of threads to use.
+    pub(crate) fn cores(&self) -> usize {
+        // The system is asked once: it reads the limits of control groups.
+        static CORES: LazyLock<usize> = LazyLock::new(|| thread::available_parallelism().map_or(1, usize::from));
+        self.threads.unwrap_or_else(|| *CORES).max(1)
     }
 
     /// Where paths and addresses are opened.

@@ -14,7 +14,7 @@ pub use outcomes::{best_first, learn};
 pub use phase::{NOT_KNOWING, likely, phase, votes};
 pub use rank::{Ranked, Scene, calibrate, holding, rank};
 
-use crate::facts::{Answer, Evaluator, Facts, alternatives, names};
+use crate::facts::{Evaluator, Facts, alternatives, names};
 use crate::knowledge::{CauseRule, EvidenceRow, Knowledge, LESS_LIKELY, Language};
 use crate::model::{Basis, Citation, Diagnosis, Experience, Incident};
 use crate::signals::Signals;
@@ -152,7 +152,7 @@ pub fn capture(
     let mut hints: Vec<String> = Vec::new();
     for Concluded { rule, .. } in diagnoses.iter().filter(|_| !sure) {
         for row in &rule.capture {
-            let asked = row.when.as_deref().is_none_or(|when| evaluator.ask(when) == Answer::Yes);
+            let asked = row.when.as_deref().is_none_or(|when| evaluator.holds(when));
             let hint =
                 facts.fill(row.text.in_language(language), language).filter(|hint| asked && !hints.contains(hint));
             hints.extend(hint.filter(|_| hints.len() < MOST));
@@ -206,7 +206,7 @@ fn evidence(
     };
     for row in found.speaking() {
         // Only the alternatives that hold.
-        let holds = alternatives(&row.when).into_iter().filter(|part| evaluator.ask(part) == Answer::Yes);
+        let holds = alternatives(&row.when).into_iter().filter(|part| evaluator.holds(part));
         for name in holds.flat_map(names) {
             facts.get(name).iter().flat_map(|known| &known.cites).for_each(&mut add);
         }

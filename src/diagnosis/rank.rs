@@ -46,7 +46,7 @@ pub struct Scene<'a> {
 
 impl<'a> Scene<'a> {
     /// A scene with the possible `phases`, each with its share.
-    pub fn new(facts: &Facts, phases: &[(Phase, f64)], signals: &'a Signals, weights: &'a Weights) -> Scene<'a> {
+    pub fn new(facts: &'a Facts, phases: &[(Phase, f64)], signals: &'a Signals, weights: &'a Weights) -> Scene<'a> {
         let evaluator = |phase: Phase| Evaluator::new(facts).assuming("phase", &Value::Text(phase.as_str().to_owned()));
         let phases = phases.iter().map(|(phase, share)| (*phase, *share, evaluator(*phase))).collect();
         Scene { phases, signals, weights }
@@ -110,7 +110,7 @@ fn rows<'k>(rule: &'k CauseRule, scene: &Scene<'_>, not_checked: &mut Vec<String
                         false
                     }
                 };
-                if !names(&row.when).contains(&"phase") {
+                if !row.when.contains("phase") || !names(&row.when).contains(&"phase") {
                     same[place] = Some(holds);
                 }
                 holds
@@ -215,7 +215,8 @@ mod tests {
 
     fn ranked(rules: &[CauseRule]) -> Vec<Ranked<'_>> {
         let (signals, weights) = (Signals::default(), Weights::default());
-        let scene = Scene::new(&Facts::default(), &[(Phase::Unknown, 1.0)], &signals, &weights);
+        let facts = Facts::default();
+        let scene = Scene::new(&facts, &[(Phase::Unknown, 1.0)], &signals, &weights);
         rank(rules, Kind::GpuOom, &scene).0
     }
 

@@ -1,10 +1,11 @@
 //! Conditions in the Common Expression Language (CEL), evaluated on an incident's facts.
 
-use std::collections::{BTreeMap, HashMap};
+use std::convert::Infallible;
+use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
-use cel::common::types::{CelBool, CelDouble, CelList, CelMap, CelMapKey, CelNull, CelString};
-use cel::common::value::Val;
+use cel::common::ast::operators::{LOGICAL_AND, LOGICAL_OR};
+use cel::common::ast::{CallExpr, Expr};
 use cel::extractors::{Arguments, This};
 use cel::parser::PrattParser;
 use cel::{Context, Env, ExecutionError, IdedExpr, Value as CelValue};
@@ -12,6 +13,8 @@ use cel::{Context, Env, ExecutionError, IdedExpr, Value as CelValue};
 use super::cost;
 use super::known::{Facts, Value};
 use super::pattern;
+use super::remembered::Remembered;
+use super::variables::Variables;
 use super::word_match::tokens;
 
 /// The answer to a condition.
@@ -27,39 +30,58 @@ pub enum Answer {
     Nonsense(String),
 }
 
-/// The language's own types and functions: the same for all facts.
-static LANGUAGE: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
+/// The language with the functions of conditions: the same for all facts.
+static LANGUAGE: LazyLock<Context<'static, 'static>> = LazyLock::new(|| {
+    let mut context = Context::with_env(Arc::new(Env::stdlib()));
+    add_functions(&mut context);
+    context
+});
 
-/// The facts as a context in which conditions are evaluated.
+/// The facts as variables of conditions.
 pub struct Evaluator<'f> {
-    context: Context<'f, 'f>,
+    variables: Variables<'f>,
 }
 
 impl<'f> Evaluator<'f> {
     /// Facts with dotted names become nested maps: `figures.requested` is the entry `requested` of the map `figures`.
-    pub fn new(facts: &Facts) -> Evaluator<'f> {
-        let mut tree = Tree::default();
-        for (name, fact) in facts.iter() {
-            tree.insert(name, &fact.value);
-        }
-        let mut context = Context::with_env(Arc::clone(&LANGUAGE));
-        add_functions(&mut context);
-        for (name, node) in tree.children {
-            context.add_variable_as_val(name, node.into_value());
-        }
-        Evaluator { context }
+    pub fn new(facts: &'f Facts) -> Evaluator<'f> {
+        Evaluator { variables: Variables::of(facts) }
     }
 
     /// Sets `name`, which has no dots, to `value`.
     pub fn assuming(mut self, name: &str, value: &Value) -> Evaluator<'f> {
-        self.context.add_variable_as_val(name, to_cel(value));
+        self.variables.assume(name, value);
         self
+    }
+
+    /// Whether `condition` is known to hold: [`Answer::Yes`]. Nothing is asked behind the part that decides, while CEL asks on to see whether
+    /// another part decides what this one leaves open.
+    pub fn holds(&self, condition: &str) -> bool {
+        Expression::new(condition).is_ok_and(|expr| self.is_true(&expr.expression))
+    }
+
+    fn is_true(&self, expression: &IdedExpr) -> bool {
+        match &expression.expr {
+            Expr::Call(CallExpr { func_name, target: None, args }) if func_name == LOGICAL_AND => {
+                args.iter().all(|part| self.is_true(part))
+            }
+            Expr::Call(CallExpr { func_name, target: None, args }) if func_name == LOGICAL_OR => {
+                args.iter().any(|part| self.is_true(part))
+            }
+            _ => matches!(self.evaluate(expression), Ok(CelValue::Bool(true))),
+        }
+    }
+
+    fn evaluate(&self, expression: &IdedExpr) -> Result<CelValue, ExecutionError> {
+        let mut context = LANGUAGE.new_inner_scope();
+        context.set_variable_resolver(&self.variables);
+        CelValue::resolve(expression, &context)
     }
 
     /// The number that `expression` yields, if all facts in it are known.
     pub fn compute(&self, expression: &str) -> Option<f64> {
         let expr = Expression::new(expression).ok()?;
-        match CelValue::resolve(&expr.expression, &self.context) {
+        match self.evaluate(&expr.expression) {
             Ok(CelValue::Float(number)) if number.is_finite() => Some(number),
             _ => None,
         }
@@ -81,10 +103,10 @@ fn says(This(said): This<CelValue>, Arguments(phrases): Arguments) -> Result<boo
         CelValue::List(items) => items,
         other => std::slice::from_ref(other),
     };
-    let words: Vec<String> = texts.iter().filter_map(|text| Some(plain(as_text(text)?))).collect();
+    let words: Vec<Rc<str>> = texts.iter().filter_map(|text| Some(plain(as_text(text)?))).collect();
     let is_said = |phrase: &str| {
         let phrase = plain(phrase);
-        phrase.len() > 1 && words.iter().any(|words| words.contains(&phrase))
+        phrase.len() > 1 && words.iter().any(|words| words.contains(&*phrase))
     };
     Ok(phrases.iter().filter_map(as_text).any(is_said))
 }
@@ -102,14 +124,21 @@ fn as_text(value: &CelValue) -> Option<&str> {
 }
 
 /// The words of `text` with a blank around each.
-fn plain(text: &str) -> String {
-    tokens(text).fold(" ".to_owned(), |words, word| words + &word + " ")
+fn plain(text: &str) -> Rc<str> {
+    let words = |text: &str| Ok(Rc::from(tokens(text).fold(" ".to_owned(), |words, word| words + &word + " ")));
+    let Ok(plain) = PLAIN.with(|plain| plain.of::<Infallible>(text, words));
+    plain
 }
 
 /// A parsed condition, which can be evaluated for several incidents.
 pub struct Expression<'c> {
     condition: &'c str,
-    pub(super) expression: IdedExpr,
+    pub(super) expression: Rc<IdedExpr>,
+}
+
+thread_local! {
+    static PARSED: Remembered<Rc<IdedExpr>> = Remembered::new();
+    static PLAIN: Remembered<Rc<str>> = Remembered::new();
 }
 
 impl<'c> Expression<'c> {
@@ -118,20 +147,23 @@ impl<'c> Expression<'c> {
     /// The crate's hand-written parser is twenty times as fast as its generated one, which `Program::compile` uses, and there are hundreds
     /// of conditions. A test checks that both parse all shipped ones alike.
     pub fn new(condition: &'c str) -> Result<Expression<'c>, String> {
-        cost::of_text(condition)?;
-        let expression = PrattParser::default().parse(condition).map_err(|error| error.to_string())?;
-        cost::of_tree(&expression)?;
-        Ok(Expression { condition, expression })
+        let parse = |condition: &str| {
+            cost::of_text(condition)?;
+            let expression = PrattParser::default().parse(condition).map_err(|error| error.to_string())?;
+            cost::of_tree(&expression)?;
+            Ok(Rc::new(expression))
+        };
+        PARSED.with(|parsed| parsed.of(condition, parse)).map(|expression| Expression { condition, expression })
     }
 
     /// Its value as an expression; `None` if it needs an unknown fact or is wrong.
     pub fn value(&self, evaluator: &Evaluator<'_>) -> Option<Value> {
-        of_cel(CelValue::resolve(&self.expression, &evaluator.context).ok()?)
+        of_cel(evaluator.evaluate(&self.expression).ok()?)
     }
 
     /// Whether it holds for the facts of `evaluator`.
     pub fn ask(&self, evaluator: &Evaluator<'_>) -> Answer {
-        match CelValue::resolve(&self.expression, &evaluator.context) {
+        match evaluator.evaluate(&self.expression) {
             Ok(CelValue::Bool(true)) => Answer::Yes,
             Ok(CelValue::Bool(false)) => Answer::No,
             Ok(other) => Answer::Nonsense(format!("it is {other:?}, not true or false")),
@@ -199,40 +231,6 @@ pub fn names(condition: &str) -> Vec<&str> {
         }
     }
     names
-}
-
-/// Nested maps under construction, in the evaluation's own types: through [`CelValue`] each entry would be copied twice, and the facts of
-/// an incident are prepared dozens of times.
-#[derive(Default)]
-struct Tree<'f> {
-    value: Option<&'f Value>,
-    children: BTreeMap<&'f str, Tree<'f>>,
-}
-
-impl<'f> Tree<'f> {
-    fn insert(&mut self, name: &'f str, value: &'f Value) {
-        let node = name.split('.').fold(self, |node, step| node.children.entry(step).or_default());
-        node.value = Some(value);
-    }
-
-    /// A name that is both a value and a map becomes a map.
-    fn into_value(self) -> Box<dyn Val> {
-        if self.children.is_empty() {
-            return self.value.map_or_else(|| Box::new(CelNull) as Box<dyn Val>, to_cel);
-        }
-        let entries =
-            self.children.into_iter().map(|(name, node)| (CelMapKey::from(name.to_owned()), node.into_value()));
-        Box::new(CelMap::from(entries.collect::<HashMap<_, _>>()))
-    }
-}
-
-fn to_cel(value: &Value) -> Box<dyn Val> {
-    match value {
-        Value::Number(number) => Box::new(CelDouble::from(*number)),
-        Value::Text(text) => Box::new(CelString::from(text.clone())),
-        Value::Flag(flag) => Box::new(CelBool::from(*flag)),
-        Value::List(items) => Box::new(CelList::from(items.iter().map(to_cel).collect::<Vec<_>>())),
-    }
 }
 
 fn of_cel(value: CelValue) -> Option<Value> {
@@ -309,6 +307,17 @@ mod tests {
         assert_eq!(evaluator.ask("figures.gpu_total > 6.0 || config.stage == 3.0"), Answer::Yes);
         assert_eq!(evaluator.ask("config.stage == 3.0 || figures.gpu_total > 6.0"), Answer::Yes);
         assert_eq!(evaluator.ask("figures.gpu_total > 6.0 && config.stage == 2.0"), Answer::No);
+        for (condition, holds) in [
+            ("figures.gpu_total > 6.0 || config.stage == 3.0", true),
+            ("config.stage == 3.0 && (figures.requested > 4.0 || figures.gpu_total > 6.0)", true),
+            ("config.stage == 3.0 && figures.gpu_total > 6.0", false),
+            ("config.stage == 3.0 && !(figures.gpu_total > 6.0)", false),
+            ("config.stage == 3.0 && figures.requested", false),
+            ("config.stage ==", false),
+        ] {
+            assert_eq!(evaluator.holds(condition), holds, "{condition}");
+            assert_eq!(evaluator.ask(condition) == Answer::Yes, holds, "{condition}");
+        }
         assert!(matches!(evaluator.ask("figures.requested"), Answer::Nonsense(_)));
         assert!(matches!(evaluator.ask("kind =="), Answer::Nonsense(_)));
     }

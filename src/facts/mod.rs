@@ -11,9 +11,11 @@ mod inspect;
 mod known;
 mod pattern;
 mod prints;
+mod remembered;
 mod requested;
 mod snapshot;
 mod trend;
+mod variables;
 mod word_match;
 
 pub use condition::{Answer, Evaluator, Expression, alternatives, names};

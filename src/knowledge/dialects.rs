@@ -56,6 +56,18 @@ pub struct FactRow {
     pub when: Option<Condition>,
 }
 
+impl FactRow {
+    /// Whether its expressions may ask for one of these facts: they have its name in them.
+    pub fn asks_any(&self, facts: &[&str]) -> bool {
+        facts.iter().any(|fact| self.expressions().any(|expression| expression.contains(fact)))
+    }
+
+    /// Its expressions.
+    pub fn expressions(&self) -> impl Iterator<Item = &Condition> {
+        [&self.by, &self.when].into_iter().flatten()
+    }
+}
+
 /// A value as a table writes it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged)]

@@ -72,8 +72,9 @@ impl JobConfig<'_> {
         let is_knob = |row: &SettingRow| row.keys.iter().any(|key| knob.knows(key));
         let is_setting = dialects.iter().flat_map(|dialect| dialect.setting.values()).any(is_knob);
         let asks = |row: &&FactRow| {
-            let mut asked = [&row.by, &row.when].into_iter().flatten().flat_map(|expression| names(expression));
-            asked.any(|name| knob.fact.as_deref() == Some(name))
+            let asks =
+                |fact: &str| row.asks_any(&[fact]) && row.expressions().flat_map(|it| names(it)).any(|it| it == fact);
+            knob.fact.as_deref().is_some_and(asks)
         };
         if !is_setting && !rows.values().flatten().any(asks) {
             return Vec::new();
@@ -175,29 +176,33 @@ fn decided(rows: &BTreeMap<&str, Vec<&FactRow>>, facts: &Facts) -> Facts {
 /// Adds what `rows` derive from `facts`. If no row for a fact applies, the `stated` value counts.
 fn settle(rows: &BTreeMap<&str, Vec<&FactRow>>, facts: &mut Facts, stated: &[StatedFact]) {
     let mut open: Vec<&str> = rows.keys().copied().collect();
-    while !open.is_empty() {
+    let mut asked = open.clone();
+    while !asked.is_empty() {
         // Each round sees the facts that earlier rounds derived.
         let evaluator = Evaluator::new(facts);
-        let before = open.len();
-        open.retain(|name| {
-            match rows.get(name).map_or(Verdict::Nothing, |rows| verdict(rows, &evaluator)) {
+        let of = |name| (name, rows.get(name).map_or(Verdict::Nothing, |rows| verdict(rows, &evaluator)));
+        let verdicts: Vec<(&str, Verdict<'_>)> = asked.into_iter().map(of).collect();
+        let mut derived = Vec::new();
+        for (name, verdict) in verdicts {
+            match verdict {
                 Verdict::Is(value, row) => {
                     let cites = cites(row, &value, facts);
                     facts.cite(name, value, cites);
                 }
                 Verdict::Nothing => {
                     // Only what is set counts, not a knob's own default: a dialect would have a row for that.
-                    let is_set = |(stated, _, cites): &&StatedFact| **stated == **name && !cites.is_empty();
+                    let is_set = |(stated, _, cites): &&StatedFact| **stated == *name && !cites.is_empty();
                     let all = stated.iter().filter(is_set);
                     all.for_each(|(name, value, cites)| facts.cite(name, value.clone(), cites.clone()));
                 }
-                Verdict::Open => return true,
+                Verdict::Open => continue,
             }
-            false
-        });
-        if open.len() == before {
-            break;
+            derived.push(name);
         }
+        open.retain(|name| !derived.contains(name));
+        // Only what asks for one of these may have another verdict now.
+        let asks = |name: &&str| rows.get(name).into_iter().flatten().any(|row| row.asks_any(&derived));
+        asked = open.iter().copied().filter(asks).collect();
     }
 }
 

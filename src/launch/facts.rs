@@ -1,8 +1,7 @@
 //! Turns settings into facts, whose names are shared by all frameworks.
 
-use std::cell::OnceCell;
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::{JobConfig, part};
 use crate::config::{Document, Entry};
@@ -131,7 +130,7 @@ impl JobConfig<'_> {
 
     /// `facts` as they would be with `knob` set to `to`. `decided` caches what dialects derive from the unchanged
     /// facts, which is the same for every knob.
-    pub fn turned(&self, facts: &Facts, decided: &OnceCell<Facts>, knob: &Knob, to: &str) -> Facts {
+    pub fn turned(&self, facts: &Facts, decided: &OnceLock<Facts>, knob: &Knob, to: &str) -> Facts {
         let mut turned = facts.clone();
         if let Some(fact) = self.fact(knob)
             && let Some(value) = meaning(knob, fact, to)

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::JobConfig;
 use super::facts::{StatedFact, stated};
-use crate::facts::{Answer, Evaluator, Facts, names};
+use crate::facts::{Evaluator, Facts, names};
 use crate::knowledge::Fact;
 
 /// A fact that others imply, and the names that its conditions ask for.
@@ -52,7 +52,7 @@ impl<'k> Implied<'k> {
 
     /// The fact as its first row states it whose condition holds.
     fn shown(&self, evaluator: &Evaluator<'_>, facts: &Facts) -> Option<StatedFact> {
-        let row = self.fact.shown_by.iter().find(|row| evaluator.ask(&row.when) == Answer::Yes)?;
+        let row = self.fact.shown_by.iter().find(|row| evaluator.holds(&row.when))?;
         let cites = names(&row.when).into_iter().filter_map(|name| facts.get(name));
         let cites = cites.flat_map(|known| known.cites.clone()).collect();
         Some((self.fact.name.clone(), stated(self.fact, &row.value)?, cites))

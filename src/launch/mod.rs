@@ -18,9 +18,9 @@ mod shape;
 mod spare;
 mod variables;
 
-use std::cell::{LazyCell, OnceCell};
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::config::{Document, Entry, EntryKind, Format, Value};
 use crate::facts::Facts;
@@ -63,9 +63,9 @@ pub struct JobConfig<'k> {
     /// Whether what failed is a container beside the one that runs the framework.
     is_sidecar: bool,
     /// The facts of the configuration, computed on first use.
-    stated: OnceCell<Vec<StatedFact>>,
+    stated: OnceLock<Vec<StatedFact>>,
     /// The job's own script, if it takes no options.
-    script: OnceCell<Option<String>>,
+    script: OnceLock<Option<String>>,
 }
 
 impl<'k> JobConfig<'k> {
@@ -138,7 +138,7 @@ impl<'k> JobConfig<'k> {
             _ => framework,
         };
         let versions = job.versions.clone();
-        let stated = OnceCell::new();
+        let stated = OnceLock::new();
         let mut launch = JobConfig {
             knowledge,
             framework,
@@ -150,7 +150,7 @@ impl<'k> JobConfig<'k> {
             configured,
             is_sidecar: false,
             stated,
-            script: OnceCell::new(),
+            script: OnceLock::new(),
         };
         launch.version = launch.find_version(job);
         launch
@@ -163,7 +163,7 @@ impl<'k> JobConfig<'k> {
             let own = (0..).zip(self.documents).filter(|(index, _)| !others.contains(index));
             self.documents = own.map(|(_, document)| document).collect();
             self.index = SettingIndex::of(&self.documents);
-            self.script = OnceCell::new();
+            self.script = OnceLock::new();
         }
         self.index.enter(&self.documents, failed);
         self.is_sidecar = self.runs_beside_framework();
@@ -333,8 +333,8 @@ impl<'k> JobConfig<'k> {
         let has_no_options = || knob.called.is_none() && self.script_without_options().is_some();
         // Asked of every knob, and few jobs come with such a script.
         knob.target == Target::Cli
-            && is_of_scripts()
             && (declared().count() >= LEAST || has_no_options())
+            && is_of_scripts()
             && self.setting(knob).is_none()
             && self.class_of(knob).is_none()
             && !declared().any(|option| knob.names().any(|name| plain_name(name) == *option))

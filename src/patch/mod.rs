@@ -29,12 +29,12 @@ pub use advice::Advice;
 pub use consistent::{drop_contradictions, lead_with_new};
 pub use edit::apply;
 
-use std::cell::{LazyCell, OnceCell};
+use std::cell::LazyCell;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::config::{Format, Value};
-use crate::facts::{Answer, Evaluator, Facts};
+use crate::facts::{Evaluator, Facts};
 use crate::knowledge::{
     CauseRule, Condition, Direction, Knob, Knowledge, Language, NotAdvisedRow, PatchRow, Target, To, Turn, Type,
     plain_name,
@@ -68,7 +68,7 @@ pub struct Workbench<'a> {
     /// Evaluates conditions on the facts.
     pub evaluator: &'a Evaluator<'a>,
     /// Caches what dialects derive from the facts.
-    pub decided: OnceCell<Facts>,
+    pub decided: OnceLock<Facts>,
     /// What the failing program itself advises.
     pub advice: Advice<'a>,
     /// The predicted memory of the job, if known.
@@ -189,7 +189,7 @@ impl<'a> Workbench<'a> {
     }
 
     fn holds(&self, condition: &Condition) -> bool {
-        self.evaluator.ask(condition) == Answer::Yes
+        self.evaluator.holds(condition)
     }
 
     /// The phase, if its confidence suffices to rule out changes that free memory in other phases.
@@ -443,7 +443,7 @@ impl<'a> Workbench<'a> {
         let mut turned = turned.into_iter();
         let Some((knob, to)) = turned.next() else { return self.facts.clone() };
         let first = self.launch.turned(self.facts, &self.decided, knob, to);
-        turned.fold(first, |facts, (knob, to)| self.launch.turned(&facts, &OnceCell::new(), knob, to))
+        turned.fold(first, |facts, (knob, to)| self.launch.turned(&facts, &OnceLock::new(), knob, to))
     }
 
     /// Whether it takes so much memory that it may not fit on a device of unknown size.

@@ -1,7 +1,7 @@
 //! The gate's rules, one at a time.
 
-use std::cell::OnceCell;
 use std::error::Error;
+use std::sync::OnceLock;
 
 use super::advice::Advice;
 use super::gate::{Change, Refusal, pass};
@@ -60,7 +60,7 @@ fn judged(case: Case<'_>) -> Result<Result<Vec<String>, Refusal>, Box<dyn Error>
         launch: &launch,
         facts: &facts,
         evaluator: &evaluator,
-        decided: OnceCell::new(),
+        decided: OnceLock::new(),
         advice: Advice::of(std::iter::empty(), &knowledge.advice),
         prediction: None,
         kind: case.kind,

@@ -22,6 +22,7 @@ use crate::parse::{Extractor, Grammars};
 use crate::scan::{Extent, LineSink, RawLine, Scanner, Totals};
 use crate::snapshot::{Recording, SnapshotFindings};
 use crate::source::{Input, SourceError, is_named_log, read_blocks, record};
+use crate::threads::each;
 
 /// The contents of all inputs.
 #[derive(Default)]
@@ -205,7 +206,7 @@ pub(crate) fn read_all<S: Send>(
     grammars: &Grammars,
     options: &Options,
 ) -> Reading {
-    let threads = options.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)).max(1);
+    let threads = options.cores();
     let at_once = threads.min(sources.len()).max(1);
     let searching = (threads / at_once).clamp(1, MOST_SEARCHING);
     let reader = Reader { grammars, options, searching };
@@ -216,24 +217,6 @@ pub(crate) fn read_all<S: Send>(
     });
     let Gathered { reading, .. } = gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
     Reading { threads, ..reading }
-}
-
-/// Does `work` for each of `items` on `threads` threads, the current one included.
-fn each<T>(items: impl Iterator<Item = T> + Send, threads: usize, work: impl Fn(T) + Sync) {
-    let queue = Mutex::new(items);
-    let take = || {
-        loop {
-            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some(item) = next else { return };
-            work(item);
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(take);
-        }
-        take();
-    });
 }
 
 /// Reads one input at a time.

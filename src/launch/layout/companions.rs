@@ -1,7 +1,7 @@
 //! Derives from facts what shares devices with the training: other models and an inference engine.
 
 use super::Config;
-use crate::facts::{Answer, Evaluator};
+use crate::facts::Evaluator;
 use crate::knowledge::{CompanionHome, CompanionRow, EngineIs, Models, Trains};
 use crate::memory::{Companion, Engine, Home, ModelSize, Sleep, Width};
 
@@ -17,7 +17,7 @@ pub(super) fn companions(
     }
     let evaluator = Evaluator::new(config.0);
     let mut found: Vec<Companion> = Vec::new();
-    for row in rows.iter().filter(|row| evaluator.ask(&row.when) == Answer::Yes) {
+    for row in rows.iter().filter(|row| evaluator.holds(&row.when)) {
         if found.iter().any(|known| *known.name == *row.name) {
             continue;
         }

@@ -11,9 +11,9 @@ pub(super) struct Conditions {
     /// All facts.
     pub facts: FactNames,
     /// Incidents with only kind and phase known.
-    bare: Vec<(Kind, Evaluator<'static>)>,
+    bare: Vec<(Kind, Facts)>,
     /// Incidents with everything known.
-    full: Vec<Evaluator<'static>>,
+    full: Vec<Facts>,
 }
 
 /// A problem of a condition, and the advice.
@@ -27,7 +27,7 @@ impl Conditions {
             let mut facts = Facts::default();
             facts.say("kind", Value::Text(kind.to_string()));
             facts.say("phase", Value::Text(phase.to_string()));
-            (kind, Evaluator::new(&facts))
+            (kind, facts)
         });
         let bare = bare.collect();
         let full = [(0.5, false), (1.0, true), (64e9, true)].map(|(number, flag)| full(&facts, number, flag)).into();
@@ -108,7 +108,7 @@ impl Conditions {
 
     /// Whether it fails to evaluate even if everything is known.
     fn nonsense(&self, expr: &Expression<'_>) -> Option<Fault> {
-        self.full.iter().find_map(|evaluator| match expr.ask(evaluator) {
+        self.full.iter().find_map(|facts| match expr.ask(&Evaluator::new(facts)) {
             Answer::Yes | Answer::No => None,
             Answer::Missing(name) => Some((
                 format!("nothing is called `{name}`"),
@@ -124,12 +124,12 @@ impl Conditions {
     /// Whether it is false for every phase of `kinds`.
     fn never_holds(&self, expr: &Expression<'_>, kinds: &[Kind]) -> bool {
         let mut asked = self.bare.iter().filter(|(kind, _)| kinds.contains(kind));
-        !kinds.is_empty() && asked.all(|(_, evaluator)| expr.ask(evaluator) == Answer::No)
+        !kinds.is_empty() && asked.all(|(_, facts)| expr.ask(&Evaluator::new(facts)) == Answer::No)
     }
 }
 
 /// An incident with everything known: every number is `number`, every flag is `flag`.
-fn full(names: &FactNames, number: f64, flag: bool) -> Evaluator<'static> {
+fn full(names: &FactNames, number: f64, flag: bool) -> Facts {
     let mut facts = Facts::default();
     for (name, r#type) in names.iter() {
         let text = || Value::Text(names.values_of(name).first().map_or("x", |value: &Arc<str>| value).to_owned());
@@ -141,7 +141,7 @@ fn full(names: &FactNames, number: f64, flag: bool) -> Evaluator<'static> {
         };
         facts.say(name, value);
     }
-    Evaluator::new(&facts)
+    facts
 }
 
 #[cfg(test)]
