@@ -120,7 +120,7 @@ use diagnosis::{Concluded, Diagnosed};
 use facts::{Evaluator, Facts};
 use incident::{FoundIncident, JobIncidents};
 use knowledge::{Knowledge, KnowledgeError};
-use launch::{Failed, JobConfig, Prediction};
+use launch::{Failed, Inferred, JobConfig, Prediction};
 use model::{
     CONTAINER_NAME, Call, Collapse, Diagnosis, FigureName, Frame, Incident, InputSummary, Job, Report, SERVICE_NAME,
     Snapshot,
@@ -365,6 +365,8 @@ pub struct Examined {
     pub found: FoundIncident,
     /// The facts from the logs, the configuration and the memory plan.
     pub facts: Facts,
+    /// What the facts imply without the phase.
+    inferred: Inferred,
     /// The signals to be weighed.
     pub signals: Signals,
     /// The predicted memory of the job, if enough is known.
@@ -393,7 +395,7 @@ fn examine(
     }
     launch.configure(&mut facts);
     launch::state_limit(&mut found.incident, &mut facts);
-    launch.infer(&mut facts);
+    let inferred = launch.infer(&mut facts, &Inferred::default());
     facts::explain_request(&mut facts, &found.incident, &knowledge.models);
     facts::count_copies(&mut facts);
     let predicted = launch.predict(&facts);
@@ -403,7 +405,7 @@ fn examine(
     launch.state_heads(&mut facts);
     launch.state_weights(&mut facts);
     let signals = signals::of(&found, &facts, &knowledge.ranking.libraries);
-    Examined { found, facts, signals, predicted }
+    Examined { found, facts, inferred, signals, predicted }
 }
 
 /// Examines the root incident in `inputs`; `None` if there is none.
@@ -429,10 +431,10 @@ fn explain(
     options: &Options,
 ) -> Incident {
     let Options { language, .. } = *options;
-    let Examined { found, mut facts, signals, predicted } = examine(found, read, launch, knowledge, options);
+    let Examined { found, mut facts, inferred, signals, predicted } = examine(found, read, launch, knowledge, options);
     let phase = diagnosis::phase(&found, &signals, &knowledge.ranking.phases);
     facts::state_phase(&mut facts, &phase);
-    launch.infer(&mut facts);
+    launch.infer(&mut facts, &inferred);
     launch::state_capacity(&mut facts);
     let mut incident = Incident { phase, ..found.incident };
     let evaluator = &Evaluator::new(&facts);

@@ -166,7 +166,7 @@ impl Phases {
 
     /// The mark of a line; of several words those that end last count, and of these the longest.
     pub fn line(&self, body: &str) -> Option<&Mark> {
-        // Hardly any of the thousands of words occurs in a line, and the last four bytes rule out most.
+        // Hardly any of the thousands of words occurs in a line, and the last bytes rule out most.
         let mut ends = [0u64; 1 << 10];
         let place = |end: &[u8; 4]| {
             let bit = u32::from_be_bytes(*end).wrapping_mul(0x9E37_79B1) >> 16;
@@ -176,8 +176,10 @@ impl Phases {
             let (word, bit) = place(end);
             ends[word] |= bit;
         }
+        let has = |end: Option<&[u8; 4]>| end.map(place).is_none_or(|(word, bit): (usize, u64)| ends[word] & bit != 0);
         let may_stand = |word: &str| {
-            word.as_bytes().last_chunk().map(place).is_none_or(|(word, bit): (usize, u64)| ends[word] & bit != 0)
+            let (before, end) = word.as_bytes().split_last_chunk().unzip();
+            has(end) && has(before.and_then(<[u8]>::last_chunk))
         };
         let end = |word: &str| may_stand(word).then(|| body.rfind(word)).flatten().map(|at| at + word.len());
         let known = self.lines.iter().filter_map(|words| Some((end(&words.text)?, words)));

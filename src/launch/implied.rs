@@ -1,6 +1,7 @@
 //! Facts that other facts imply, by the rows of `rules/facts/`.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::JobConfig;
 use super::facts::{StatedFact, stated};
@@ -8,19 +9,29 @@ use crate::facts::{Evaluator, Facts, names};
 use crate::knowledge::Fact;
 
 /// A fact that others imply, and the names that its conditions ask for.
+#[derive(Clone)]
 struct Implied<'k> {
     fact: &'k Fact,
     asks: Vec<&'k str>,
 }
 
+/// What was asked before: the facts that nothing implied, and all that were known then.
+#[derive(Default)]
+pub struct Inferred {
+    refuted: HashSet<Arc<str>>,
+    known: HashSet<String>,
+}
+
 impl JobConfig<'_> {
     /// Adds facts about the job and its configuration that other facts imply, such as ZeRO's stage by the file that
-    /// failed, each after those that it asks for. What depends on the phase is added in a second call, once it is known.
-    pub fn infer(&self, facts: &mut Facts) {
+    /// failed, each after those that it asks for. What depends on the phase is added in a second call, once it is known, which asks again only
+    /// where `before`, what the first one returned, leaves another answer open.
+    pub fn infer(&self, facts: &mut Facts, before: &Inferred) -> Inferred {
         let has_phase = facts.get("phase").is_some();
         let implied = self.knowledge.facts.iter().filter(|fact| !fact.shown_by.is_empty());
-        let mut left: Vec<Implied<'_>> =
-            implied.filter(|fact| facts.get(&fact.name).is_none()).map(Implied::of).collect();
+        let implied = implied.filter(|fact| facts.get(&fact.name).is_none()).map(Implied::of);
+        let mut left = before.open(implied.collect(), facts);
+        let mut refuted = HashSet::new();
         while !left.is_empty() {
             let open: HashSet<&str> = left.iter().map(|implied| &*implied.fact.name).collect();
             let waits = |implied: &Implied<'_>| {
@@ -31,17 +42,45 @@ impl JobConfig<'_> {
             left = waiting;
             if ready.is_empty() {
                 if !has_phase {
-                    return;
+                    break;
                 }
                 // Of facts that ask for each other the first in the file begins.
                 ready.push(left.remove(0));
             }
             let evaluator = Evaluator::new(facts);
-            let found: Vec<_> = ready.iter().filter_map(|implied| implied.shown(&evaluator, facts)).collect();
-            for (name, value, cites) in found {
-                facts.cite(&name, value, cites);
+            let found: Vec<_> = ready.iter().map(|implied| (implied, implied.shown(&evaluator, facts))).collect();
+            for (implied, found) in found {
+                match found {
+                    Some((name, value, cites)) => facts.cite(&name, value, cites),
+                    None => {
+                        refuted.insert(Arc::clone(&implied.fact.name));
+                    }
+                }
             }
         }
+        Inferred { refuted, known: facts.iter().map(|(name, _)| name.to_owned()).collect() }
+    }
+}
+
+impl Inferred {
+    /// Those of `all` that may be implied by what `facts` say now: whatever asks for nothing new, nor for one of these, was refuted and is so.
+    fn open<'k>(&self, all: Vec<Implied<'k>>, facts: &Facts) -> Vec<Implied<'k>> {
+        let is_new = |name: &&str| !self.known.contains(*name);
+        let mut fresh: HashSet<&str> = facts.iter().map(|(name, _)| name).filter(is_new).collect();
+        fresh.extend(all.iter().map(|implied| &*implied.fact.name).filter(|name| !self.refuted.contains(*name)));
+        let mut closed: Vec<&Implied<'k>> =
+            all.iter().filter(|implied| self.refuted.contains(&implied.fact.name)).collect();
+        while !fresh.is_empty() {
+            // A map may be asked for as a whole.
+            let is_of = |part: &str, whole: &str| part.strip_prefix(whole).is_some_and(|rest| rest.starts_with('.'));
+            let is_fresh = |asked: &&str| fresh.contains(asked) || fresh.iter().any(|name| is_of(name, asked));
+            let (open, rest): (Vec<_>, Vec<_>) =
+                closed.into_iter().partition(|implied| implied.asks.iter().any(is_fresh));
+            closed = rest;
+            fresh = open.into_iter().map(|implied| &*implied.fact.name).collect();
+        }
+        let closed: HashSet<&Arc<str>> = closed.into_iter().map(|implied| &implied.fact.name).collect();
+        all.iter().filter(|implied| !closed.contains(&implied.fact.name)).cloned().collect()
     }
 }
 

@@ -28,6 +28,7 @@ use crate::knowledge::{CodeWords, Framework, Knob, Knowledge, Target, newest_ver
 use crate::model::Job;
 use facts::StatedFact;
 pub(crate) use facts::amount;
+pub use implied::Inferred;
 pub use index::Setting;
 use index::SettingIndex;
 pub(crate) use index::{file_of, without_file};

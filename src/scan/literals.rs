@@ -134,9 +134,8 @@ impl Literals {
 
     #[inline(never)]
     fn ended(&self, line: &str, tail: u64, end: usize, found: &mut impl FnMut(usize, usize)) {
-        for index in self.long.of(tail).chain(self.middle.of(tail & u64::from(u32::MAX))) {
-            self.at(line, index, end, found);
-        }
+        self.long.of(tail).for_each(|index| self.at(line, index, end, found));
+        self.middle.of(tail & u64::from(u32::MAX)).for_each(|index| self.at(line, index, end, found));
     }
 
     fn at(&self, line: &str, index: u32, end: usize, found: &mut impl FnMut(usize, usize)) {
