@@ -149,7 +149,8 @@ mod tests {
 
     #[test]
     fn a_word_alone_is_a_death_in_any_language() {
-        for line in ["Killed", "  Killed  ", "Killed: 9", "已杀死", "loss 0.31Killed", "(rank 0)Killed"] {
+        for line in ["Killed", "  Killed  ", "Killed: 9", "已杀死", "loss 0.31Killed", "(rank 0)Killed", "$  Killed"]
+        {
             assert_eq!(exits(line), [(Exit::KILL, None)], "{line}");
         }
         assert_eq!(exits("Segmentation fault (core dumped)"), [(Exit::Signal(11), None)]);

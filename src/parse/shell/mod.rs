@@ -162,10 +162,10 @@ const KILLED: &[&str] = &[
 ];
 
 /// `Killed` alone, or glued to the last output of the process: `1/3 [00:02<00:04, 2.1s/it]Killed`, `Solving environment: ...working... Killed`.
-/// In a sentence a blank would precede it. Stars around it are those of whoever quoted the line.
+/// In a sentence a blank would precede it. Stars around it are those of whoever quoted the line, as is a prompt's sign.
 fn word(record: &Record) -> Option<Event> {
     let line = text::line(record.text()).trim_end();
-    let bare = line.trim_matches(['*', '_', ' ']);
+    let bare = line.trim_matches(['*', '_', ' ', '$']);
     // zsh and some notebooks say it in small letters.
     if bare == "killed" {
         return Some(death(record, bare, Exit::KILL, None));
