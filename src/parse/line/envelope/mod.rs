@@ -166,8 +166,8 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
     }
 }
 
-/// A prefix in brackets. Nearly every line of some logs has several of them, so only those are tried of which one may begin with the character
-/// behind the bracket; the order among them is that of the last list, of all.
+/// [`any_bracketed`], of which only those are tried that may begin with the character behind the bracket: nearly every line of some logs has
+/// several of them.
 fn bracketed(text: &str) -> IResult<&str, Facts<'_>> {
     match text.as_bytes() {
         // A year decides; no other prefix has a date and a time in its bracket.
@@ -218,27 +218,32 @@ fn bracketed(text: &str) -> IResult<&str, Facts<'_>> {
             labelled_level,
         ))
         .parse(text),
-        _ => alt((
-            rank,
-            host_and_rank,
-            mpi_task,
-            ucx,
-            kernel_stamp,
-            human_stamp,
-            dated_level,
-            bracketed_time,
-            launcher_rank,
-            glog,
-            watched,
-            nccl_device,
-            pid_before_level,
-            petsc,
-            logger_name,
-            logger_place,
-            labelled_level,
-        ))
-        .parse(text),
+        _ => any_bracketed(text),
     }
+}
+
+/// Any prefix in brackets, of those that may fit the first.
+fn any_bracketed(text: &str) -> IResult<&str, Facts<'_>> {
+    alt((
+        rank,
+        host_and_rank,
+        mpi_task,
+        ucx,
+        kernel_stamp,
+        human_stamp,
+        dated_level,
+        bracketed_time,
+        launcher_rank,
+        glog,
+        watched,
+        nccl_device,
+        pid_before_level,
+        petsc,
+        logger_name,
+        logger_place,
+        labelled_level,
+    ))
+    .parse(text)
 }
 
 /// Whether what follows the first word of `text` may be the rest of a prefix: a colon or bracket, or after blanks a number or a bar. It rules

@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 /// Checks one line: with its prefixes stacked as in real logs, it has these facts and this body.
@@ -186,4 +188,29 @@ fn json_says_who_wrote_a_line() {
     assert_eq!((writer.rank, writer.local_rank, writer.pid), (Some(3), Some(1), Some(4711)));
     assert!(writer.time.is_some());
     assert_eq!(Writer::of(br#"{"log":"rank: 3\n","time":"2026-03-01T10:00:00Z"}"#), Writer::default());
+}
+
+proptest! {
+    #[test]
+    fn a_bracket_is_the_same_prefix_whichever_are_tried(
+        begin in prop::sample::select(vec![
+            "[rank3]", "[Rank 3] ", "[pid: 7] ", "[node1:3]: ", "[1,3]<stderr>:", "[1693470012.118450] [node3:2218 :0]  mm.c:2  UCX  ERROR ",
+            "[  12.345678] ", "[12345.678901 <    0.000011>] ", "[Nov20 08:28] ", "[ +0.000011] ", "[INFO] ", "[INFO|a.py:4] 2026-03-01 10:00:00,4 >> ",
+            "[2026-03-01 10:00:00,000] ", "[2026/03/01 10:00:00 DP0 TP1] ", "[Fri Nov 20 07:35:32 2026] ", "[fri nov 20 07:35:32 2026] ",
+            "[aug 12 03:54:03] ", "[二 9月  3 05:57:48 2024] ", "[03/01/2026 10:00:00] ", "[DATE] ", "[default0]:", "[W716 07:57:26.709 a.cpp:5] ",
+            "[E a.cpp:5] ", "[Ea.cpp:5] ", "[watch node7 rank 3 pid 4711] ", "[3] NCCL INFO ", "[1420] FATAL: ", "[0]PETSC ERROR: ", "[titan] ",
+            "[TRT-LLM] ", "[core.py:459] ", "[0001.py:3:f] ", "[_a.py:3] ", "[./a.py:3] ", "[Stage-0] INFO:x: ", "[_x] INFO:x: ", "[2026:3] ",
+        ]),
+        cut in 0usize..40, rest in "[a-zA-Z0-9 :\\]\\[,.-]{0,12}",
+    ) {
+        let begin: String = begin.chars().take(if cut > 30 { usize::MAX } else { cut }).collect();
+        for text in [begin.clone() + &rest, format!("[{rest}")] {
+            if text.starts_with('[') {
+                prop_assert_eq!(
+                    bracketed(&text).map(|(rest, facts)| (rest, format!("{facts:?}"))).ok(),
+                    any_bracketed(&text).map(|(rest, facts)| (rest, format!("{facts:?}"))).ok()
+                );
+            }
+        }
+    }
 }
