@@ -200,10 +200,13 @@ fn at_the_end(facts: &Facts, reached: Option<Bytes>) -> Option<Bytes> {
     Some(Bytes((reached?.0 as f64 / share * MARGIN) as i128))
 }
 
-/// What the weights take that are loaded whole into the host's memory, where their model's size is known.
+/// What a process holds beside the weights it loads: its libraries, the context of a device, buffers for reading.
+const BESIDE_WEIGHTS: Bytes = Bytes(4 << 30);
+
+/// What it takes to load weights whole into the host's memory, where their model's size is known.
 fn of_weights(facts: &Facts) -> Option<Bytes> {
     let weights = facts.number("model.in_16_bit").filter(|_| facts.says_yes("job.loads_whole"))?;
-    Some(Bytes((weights * MARGIN) as i128))
+    Some(Bytes((weights * MARGIN) as i128 + BESIDE_WEIGHTS.0))
 }
 
 /// The memory of the whole machine, as the kernel states it, or as a share of it is stated beside its amount.

@@ -39,6 +39,7 @@ mod history_notes;
 mod history_query;
 mod host_sizes;
 mod ignore;
+mod inference_advice;
 mod jobs;
 mod kept_memory;
 mod kept_results;

@@ -1,0 +1,79 @@
+//! What is advised where weights are loaded and served: amounts from the model's size, values that code can take, processes by their number.
+
+use std::error::Error;
+
+use oomdoc::model::{Patch, Report};
+
+use crate::support::analyzed::report;
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+/// The patches of the first cause.
+fn patches(report: &Report) -> Vec<&Patch> {
+    let first = report.incidents.first().and_then(|incident| incident.diagnoses.first());
+    first.map(|diagnosis| diagnosis.patches.iter().collect()).unwrap_or_default()
+}
+
+fn knobs(report: &Report) -> Vec<&str> {
+    patches(report).iter().map(|patch| &*patch.knob).collect()
+}
+
+/// The lines that the change of `knob` adds to the given files.
+fn added(report: &Report, knob: &str) -> Result<Vec<String>, Box<dyn Error>> {
+    let all = patches(report);
+    let patch =
+        all.iter().find(|patch| &*patch.knob == knob).ok_or_else(|| format!("no {knob} in {:?}", knobs(report)))?;
+    let diff = patch.diff.clone().unwrap_or_default();
+    let is_added = |line: &&str| line.starts_with('+') && !line.starts_with("+++");
+    Ok(diff.lines().filter(is_added).map(|line| line[1..].trim().to_owned()).collect())
+}
+
+const DESCRIBED: &str = "Name:             chat-5d8f7c9b4-k2m8q
+Containers:
+  engine:
+    Image:         vllm/vllm-openai:v0.9.1
+    Last State:     Terminated
+      Reason:       OOMKilled
+      Exit Code:    137
+    Restart Count:  3
+    Limits:
+      memory:          10Gi
+      nvidia.com/gpu:  1
+INFO 06-20 09:11:05 [gpu_model_runner.py:1595] Starting to load model MODEL...
+Loading safetensors checkpoint shards:   0% Completed | 0/6 [00:00<?, ?it/s]
+Loading safetensors checkpoint shards:  17% Completed | 1/6 [00:04<00:22,  4.52s/it]
+";
+
+fn pod(model: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: chat\nspec:\n  containers:\n    - name: engine\n      image: vllm/vllm-openai:v0.9.1\n      args: [\"--model\", \"{model}\"]\n      resources:\n        limits:\n          memory: 10Gi\n          nvidia.com/gpu: 1\n"
+    )
+}
+
+#[test]
+fn a_limit_below_the_weights_that_an_engine_reads_is_raised_beyond_them() -> Outcome {
+    let limit = |model: &str| {
+        let end = report(&[("job.log", &DESCRIBED.replace("MODEL", model)), ("pod.yaml", &pod(model))])?;
+        added(&end, "resources.limits.memory")
+    };
+    // 14.77 B parameters in 16 bit are 27.5 GiB.
+    assert_eq!(limit("Qwen/Qwen2.5-14B-Instruct")?, ["memory: 35Gi"]);
+    // In 4 bits they are read from files that are far smaller.
+    assert_eq!(limit("Qwen/Qwen2.5-14B-Instruct-AWQ")?, ["memory: 13Gi"]);
+    Ok(())
+}
+
+#[test]
+fn a_converter_names_the_model_whose_weights_it_holds() -> Outcome {
+    let log = |name: &str| {
+        format!(
+            "Loading model file {name}/pytorch_model-00001-of-00003.bin\nLoading model file {name}/pytorch_model-00002-of-00003.bin\nKilled\n[  901.210044] oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,task_memcg=/,task=python3,pid=2210,uid=1000\n[  901.210131] Out of memory: Killed process 2210 (python3) total-vm:20120440kB, anon-rss:11530112kB, file-rss:2048kB, shmem-rss:0kB, UID:1000 pgtables:24110kB oom_score_adj:0\n$ uname -r\n5.15.167.4-microsoft-standard-WSL2\n"
+        )
+    };
+    let settings = "[wsl2]\nmemory=12GB\n";
+    let memory = |name: &str| added(&report(&[("job.log", &log(name)), (".wslconfig", settings)])?, "wsl2.memory");
+    // 13.02 B parameters in 16 bit are 24.2 GiB.
+    assert_eq!(memory("models/Llama-2-13b-chat-hf")?, ["memory=31GB"]);
+    assert_eq!(memory("models/of-our-own")?, ["memory=15GB"]);
+    Ok(())
+}
