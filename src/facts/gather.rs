@@ -198,9 +198,8 @@ fn holders(facts: &mut Facts, incident: &Incident) {
         }
     }
     facts.say("consumers.own", Value::Number(held_by(incident, |of_job| of_job)));
-    let strangers = others(incident, |of_job| !of_job).filter(|_| incident.kind == Kind::GpuOom);
     // Of all or of none: who ends some of them has not freed the device.
-    let pids: Option<Vec<String>> = strangers.map(|other| Some(other.pid?.to_string())).collect();
+    let pids: Option<Vec<String>> = strangers(incident).map(|other| Some(other.pid?.to_string())).collect();
     if let Some(pids) = pids.filter(|pids| !pids.is_empty()) {
         facts.say("consumers.stranger_pids", text(&pids.join(" ")));
     }
@@ -232,6 +231,24 @@ fn alike(incident: &Incident) -> usize {
 /// victim's name, if both are Ray workers, or, on a device, if the job's own log knows its pid.
 fn held_by(incident: &Incident, wanted: fn(bool) -> bool) -> f64 {
     others(incident, wanted).map(|other| other.bytes.0 as f64).sum()
+}
+
+/// The processes on the device that ran out which are not the job's. A table names each by its command, a process of the job or not: one
+/// that leaves less than was asked for at once, by a program that held nothing yet, was there before it.
+fn strangers(incident: &Incident) -> impl Iterator<Item = &Consumer> {
+    use FigureName::{GpuFree, GpuTotal, ProcessInUse, Requested, TorchAllocated, TorchReserved};
+    /// What is asked for at its start by a program that shares out the whole device.
+    const LEAST_SHARE: i128 = 4;
+    let figure = |name| incident.figures.iter().find(|figure| figure.name == name)?.bytes;
+    let holds = [ProcessInUse, TorchAllocated, TorchReserved].into_iter().any(|name| figure(name).is_some());
+    let started = figure(GpuTotal).zip(figure(Requested)).filter(|_| !holds && figure(GpuFree).is_some());
+    let started = started.filter(|(total, requested)| requested.0 > total.0 / LEAST_SHARE);
+    let was_there = move |other: &Consumer| {
+        started.is_some_and(|(total, requested)| !other.is_rank() && other.bytes.0 + requested.0 > total.0)
+    };
+    let unnamed = others(incident, |of_job| !of_job);
+    let named = others(incident, |of_job| of_job).filter(move |other| was_there(other));
+    unnamed.chain(named).filter(|_| incident.kind == Kind::GpuOom)
 }
 
 /// The consumers except the victim that are `wanted`.

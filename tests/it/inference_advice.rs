@@ -77,3 +77,24 @@ fn a_converter_names_the_model_whose_weights_it_holds() -> Outcome {
     assert_eq!(memory("models/of-our-own")?, ["memory=15GB"]);
     Ok(())
 }
+
+fn shared(device: &str, command: &str) -> String {
+    format!(
+        "INFO 09-14 08:20:11 [core.py:71] Initializing a V1 LLM engine (v0.10.1) with config: model='Qwen/Qwen3-14B', dtype=torch.bfloat16, max_seq_len=8192, tensor_parallel_size=1\nERROR 09-14 08:20:15 [core.py:632] EngineCore failed to start.\nERROR 09-14 08:20:15 [core.py:632] ValueError: Free memory on device (3.11/47.43 GiB) on startup is less than desired GPU memory utilization (0.9, 42.69 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.\n$ nvidia-smi\n|    {device}   N/A  N/A           40117      C   {command}                          44982MiB |\n"
+    )
+}
+
+#[test]
+fn what_an_earlier_engine_left_is_ended_by_its_number() -> Outcome {
+    let end = report(&[("job.log", &shared("0", "VLLM::EngineCore"))])?;
+    let all = patches(&end);
+    let first = all.first().ok_or("no patch")?;
+    assert_eq!(first.to.as_ref().map(ToString::to_string).as_deref(), Some("40117"), "{first:?}");
+    assert_eq!(all.len(), 2, "{:?}", knobs(&end));
+    // A stranger's process is not ended before another device is tried, but its number is said all the same.
+    let end = report(&[("job.log", &shared("0", "python annotate.py"))])?;
+    let all = patches(&end);
+    assert_eq!(knobs(&end).first(), Some(&"CUDA_VISIBLE_DEVICES"));
+    assert!(all.iter().any(|patch| patch.to.as_ref().is_some_and(|to| to.to_string() == "40117")), "{all:?}");
+    Ok(())
+}
