@@ -184,8 +184,22 @@ pub(super) fn module_of(text: &str) -> Option<&'static str> {
     if text.strip_prefix("int(os.environ[").is_some_and(|rest| rest.ends_with("])")) {
         return Some("os");
     }
+    if let Some(module) = OBJECTS.iter().find(|module| makes_object_of(text, module)) {
+        return Some(module);
+    }
     let is_code = |byte: u8| byte.is_ascii_alphanumeric() || b"_.(), =".contains(&byte);
     text.strip_prefix("torch.").filter(|rest| !rest.is_empty() && rest.bytes().all(is_code)).map(|_| "torch")
+}
+
+/// Modules of which an argument may be an object that the code makes on the spot.
+const OBJECTS: [&str; 1] = ["diffusers.quantizers"];
+
+/// Whether `text` calls a class of `module`: `diffusers.quantizers.PipelineQuantizationConfig(…)`.
+fn makes_object_of(text: &str, module: &str) -> bool {
+    let class = text.strip_prefix(module).and_then(|rest| rest.strip_prefix('.')).and_then(|rest| rest.split_once('('));
+    let is_name =
+        |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    class.is_some_and(|(name, rest)| is_name(name) && rest.ends_with(')') && !rest.contains('\n'))
 }
 
 /// Whether `words` are a list or an object of JSON.
@@ -201,6 +215,9 @@ mod tests {
     fn what_a_module_has_is_code_and_a_name_like_it_is_none() {
         assert_eq!(module_of("torch.float16"), Some("torch"));
         assert_eq!(module_of("int(os.environ[\"LOCAL_RANK\"])"), Some("os"));
+        let object = "diffusers.quantizers.PipelineQuantizationConfig(quant_kwargs={\"load_in_4bit\": True})";
+        assert_eq!(module_of(object), Some("diffusers.quantizers"));
+        assert_eq!(module_of("diffusers.quantizers"), None);
         for text in ["float16", "torch.", "torchrun", "pytorch.bin", "torch.save('a')"] {
             assert_eq!(module_of(text), None, "{text}");
         }

@@ -26,7 +26,7 @@ pub(super) fn edit(
     to: &Scalar,
     roles: [Option<&str>; 2],
 ) -> Option<Edit> {
-    if is_open(to) {
+    if is_open(to) || is_object(knob, spelling, to) {
         return None;
     }
     let setting = setting.filter(Setting::is_own).map(|setting| launch.variable_behind(setting).unwrap_or(setting));
@@ -295,6 +295,19 @@ pub fn apply(format: Format, path: &str, text: &str, edits: &[Edit]) -> Option<S
 /// Whether only the user knows the value.
 pub(super) fn is_open(to: &Scalar) -> bool {
     matches!(to, Scalar::Text(words) if words.contains(['<', ' ']) && !config::is_collection(words) && !config::is_function(words))
+}
+
+/// Whether `to` is only the name of what code must make there, by the knob's line: `quantization_config=BitsAndBytesConfig(…)`.
+fn is_object(knob: &Knob, spelling: &str, to: &Scalar) -> bool {
+    let Some(line) = knob.line.as_deref().filter(|_| knob.target == Target::Python) else { return false };
+    let argument = spelling.rsplit('.').next().unwrap_or(spelling);
+    let made = line.split_once(&format!("{argument}=")).map(|(_, made)| made);
+    let class = made.and_then(|made| made.split_once('(')).map(|(class, _)| class);
+    let is_class = class.is_some_and(|class| {
+        class.starts_with(|letter: char| letter.is_ascii_alphabetic())
+            && class.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte))
+    });
+    is_class && !matches!(to, Scalar::Text(words) if config::is_function(words))
 }
 
 fn value(to: &Scalar) -> Value {

@@ -78,6 +78,35 @@ fn a_converter_names_the_model_whose_weights_it_holds() -> Outcome {
     Ok(())
 }
 
+fn loading(file: &str, code: &str, library: &str, end: &str) -> String {
+    format!(
+        "Traceback (most recent call last):\n  File \"{file}\", line 4, in <module>\n    {code}\n  File \"/opt/venv/lib/python3.11/site-packages/{library}\", line 451, in to\n    module.to(device, dtype)\n{end}\n"
+    )
+}
+
+const REFUSED: &str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 72.00 MiB. GPU 0 has a total capacity of 15.70 GiB of which 11.00 MiB is free. Of the allocated memory 15.20 GiB is allocated by PyTorch, and 20.10 MiB is reserved by PyTorch but unallocated.";
+
+#[test]
+fn an_argument_that_takes_an_object_is_given_one_with_its_import() -> Outcome {
+    let log = loading("draw.py", "pipe.to(\"cuda\")", "diffusers/pipelines/pipeline_utils.py", REFUSED);
+    let pipeline = "import torch\nfrom diffusers import StableDiffusion3Pipeline\n\npipe = StableDiffusion3Pipeline.from_pretrained(\"stabilityai/stable-diffusion-3.5-large\", torch_dtype=torch.bfloat16)\npipe.to(\"cuda\")\nimage = pipe(\"a boat\").images[0]\n";
+    let end = report(&[("job.log", &log), ("draw.py", pipeline)])?;
+    let lines = added(&end, "from_pretrained.quantization_config")?;
+    assert_eq!(lines.first().map(String::as_str), Some("import diffusers.quantizers"), "{lines:?}");
+    let object =
+        "quantization_config=diffusers.quantizers.PipelineQuantizationConfig(quant_backend=\"bitsandbytes_4bit\"";
+    assert!(lines.last().is_some_and(|line| line.contains(object)), "{lines:?}");
+    // Of a single model the line says what class it needs; a word in its place would be refused.
+    let part = pipeline
+        .replace("StableDiffusion3Pipeline", "SD3Transformer2DModel")
+        .replace("pipe(\"a boat\").images[0]", "pipe(latents)");
+    let end = report(&[("job.log", &log), ("draw.py", &part)])?;
+    for patch in patches(&end) {
+        assert!(!patch.diff.as_deref().unwrap_or_default().contains("\"nf4\")"), "{patch:?}");
+    }
+    Ok(())
+}
+
 fn shared(device: &str, command: &str) -> String {
     format!(
         "INFO 09-14 08:20:11 [core.py:71] Initializing a V1 LLM engine (v0.10.1) with config: model='Qwen/Qwen3-14B', dtype=torch.bfloat16, max_seq_len=8192, tensor_parallel_size=1\nERROR 09-14 08:20:15 [core.py:632] EngineCore failed to start.\nERROR 09-14 08:20:15 [core.py:632] ValueError: Free memory on device (3.11/47.43 GiB) on startup is less than desired GPU memory utilization (0.9, 42.69 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.\n$ nvidia-smi\n|    {device}   N/A  N/A           40117      C   {command}                          44982MiB |\n"
