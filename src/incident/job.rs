@@ -67,6 +67,12 @@ fn versions(case: &Case, knowledge: &Knowledge) -> BTreeMap<Arc<str>, Arc<str>> 
     versions
 }
 
+/// Whether `path` stands in `file` as whole steps: `whisper/transcribe.py` is none of `faster_whisper/transcribe.py`.
+fn stands_in(file: &str, path: &str) -> bool {
+    let begins = |at: usize| !file[..at].ends_with(|letter: char| letter.is_alphanumeric() || letter == '_');
+    file.match_indices(path).any(|(at, _)| begins(at))
+}
+
 /// The framework that the messages, stacks and processes of `events` show.
 pub fn framework(events: &[Event], knowledge: &Knowledge) -> Option<String> {
     let stacks = events.iter().filter_map(|event| match &event.what {
@@ -79,7 +85,7 @@ pub fn framework(events: &[Event], knowledge: &Knowledge) -> Option<String> {
     let producers = || events.iter().map(|event| event.producer);
     let roles = || events.iter().flat_map(roles);
     let shows = |framework: &&Framework| {
-        framework.paths.iter().any(|path| files.iter().any(|file| file.contains(path.as_str())))
+        framework.paths.iter().any(|path| files.iter().any(|file| stands_in(file, path)))
             || framework.places.iter().any(|known| places().any(|place| place == known))
             || framework.paths.iter().any(|path| modules.iter().any(|module| module.starts_with(path.as_str())))
             || framework.producers.iter().any(|known| producers().any(|producer| producer == known))

@@ -107,6 +107,30 @@ fn an_argument_that_takes_an_object_is_given_one_with_its_import() -> Outcome {
     Ok(())
 }
 
+#[test]
+fn faster_whisper_is_a_program_of_its_own() -> Outcome {
+    let log = "Traceback (most recent call last):\n  File \"/srv/subtitles.py\", line 4, in <module>\n    model = WhisperModel(\"large-v2\", device=\"cuda\", compute_type=\"float16\")\n  File \"/srv/venv/lib/python3.11/site-packages/faster_whisper/transcribe.py\", line 647, in __init__\n    self.model = ctranslate2.models.Whisper(\nRuntimeError: CUDA failed with error out of memory\n";
+    let code = "from faster_whisper import WhisperModel\n\nmodel = WhisperModel(\"large-v2\", device=\"cuda\", compute_type=\"float16\")\nsegments, _ = model.transcribe(\"talk.mp3\")\n";
+    let end = report(&[("job.log", log), ("subtitles.py", code)])?;
+    assert_eq!(
+        knobs(&end).get(..3),
+        Some(&["WhisperModel.compute_type", "WhisperModel.model_size_or_path", "WhisperModel.device"][..])
+    );
+    let call = |model: &str, device: &str, bits: &str| {
+        format!("model = WhisperModel(\"{model}\", device=\"{device}\", compute_type=\"{bits}\")")
+    };
+    assert_eq!(added(&end, "WhisperModel.compute_type")?, [call("large-v2", "cuda", "int8_float16")]);
+    assert_eq!(added(&end, "WhisperModel.model_size_or_path")?, [call("medium", "cuda", "float16")]);
+    // Where 16 bit are refused.
+    assert_eq!(added(&end, "WhisperModel.device")?, [call("large-v2", "cpu", "int8")]);
+    // OpenAI's own program stays what it is.
+    let own = log
+        .replace("faster_whisper/transcribe.py", "whisper/transcribe.py")
+        .replace("WhisperModel(\"large-v2\", device=\"cuda\", compute_type=\"float16\")", "load_model(\"large-v2\")");
+    assert!(!knobs(&report(&[("job.log", &own)])?).contains(&"WhisperModel.compute_type"));
+    Ok(())
+}
+
 fn shared(device: &str, command: &str) -> String {
     format!(
         "INFO 09-14 08:20:11 [core.py:71] Initializing a V1 LLM engine (v0.10.1) with config: model='Qwen/Qwen3-14B', dtype=torch.bfloat16, max_seq_len=8192, tensor_parallel_size=1\nERROR 09-14 08:20:15 [core.py:632] EngineCore failed to start.\nERROR 09-14 08:20:15 [core.py:632] ValueError: Free memory on device (3.11/47.43 GiB) on startup is less than desired GPU memory utilization (0.9, 42.69 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.\n$ nvidia-smi\n|    {device}   N/A  N/A           40117      C   {command}                          44982MiB |\n"
@@ -125,5 +149,60 @@ fn what_an_earlier_engine_left_is_ended_by_its_number() -> Outcome {
     let all = patches(&end);
     assert_eq!(knobs(&end).first(), Some(&"CUDA_VISIBLE_DEVICES"));
     assert!(all.iter().any(|patch| patch.to.as_ref().is_some_and(|to| to.to_string() == "40117")), "{all:?}");
+    Ok(())
+}
+
+#[test]
+fn a_cache_in_8_bits_is_proposed_only_where_it_fits() -> Outcome {
+    let log = |free: u32| {
+        format!(
+            "ggml_cuda_init: found 1 CUDA devices:\n  Device 0: NVIDIA GeForce RTX 3080, compute capability 8.6, VMM: yes\nllama_model_load_from_file_impl: using device CUDA0 (NVIDIA GeForce RTX 3080) - {free} MiB free\nllm_load_tensors: offloaded 33/33 layers to GPU\nllm_load_tensors:        CUDA0 model buffer size =  4403.49 MiB\nllama_init_from_model: n_ctx         = 65536\nllama_init_from_model: flash_attn    = 0\nggml_backend_cuda_buffer_type_alloc_buffer: allocating 8192.00 MiB on device 0: cudaMalloc failed: out of memory\nllama_kv_cache_init: failed to allocate buffer for kv cache\n"
+        )
+    };
+    let run = "./llama-server -m model.gguf -c 65536 -ngl 99\n";
+    let all = |free| Ok::<_, Box<dyn Error>>(report(&[("job.log", &log(free)), ("run.sh", run)])?);
+    assert!(knobs(&all(9900)?).contains(&"--flash-attn"), "{:?}", knobs(&all(9900)?));
+    // 4403 + 4424 MiB.
+    assert!(!knobs(&all(8800)?).contains(&"--flash-attn"), "{:?}", knobs(&all(8800)?));
+    Ok(())
+}
+
+#[test]
+fn a_tag_is_as_large_as_what_is_available() -> Outcome {
+    let log = |available: u64| {
+        format!(
+            "time=2025-02-11T18:02:40.552+01:00 level=WARN source=server.go:136 msg=\"model request too large for system\" requested=\"44.1 GiB\" available={available} total=\"31.2 GiB\" free=\"25.0 GiB\" swap=\"1.0 GiB\"\ntime=2025-02-11T18:02:40.552+01:00 level=INFO source=sched.go:428 msg=\"NewLlamaServer failed\" model=/root/.ollama/models/blobs/sha256-11 error=\"model requires more system memory (44.1 GiB) than is available\"\n"
+        )
+    };
+    let tag = |available| {
+        let end = report(&[("job.log", &log(available))])?;
+        let to = patches(&end).iter().find(|patch| &*patch.knob == "ollama run").and_then(|patch| patch.to.clone());
+        Ok::<_, Box<dyn Error>>(to.map(|to| to.to_string()).unwrap_or_default())
+    };
+    assert_eq!(tag(27_917_287_424)?, "<a tag of at most 32b in 4 bits>");
+    assert_eq!(tag(7_247_757_312)?, "<a tag of at most 8b in 4 bits>");
+    Ok(())
+}
+
+#[test]
+fn an_engine_whose_weights_do_not_fit_gets_an_edit_that_holds_them() -> Outcome {
+    let log = |model: &str| {
+        format!(
+            "INFO 05-20 11:02:01 [gpu_model_runner.py:1329] Starting to load model {model}...\nERROR 05-20 11:02:03 [core.py:396] Traceback (most recent call last):\nERROR 05-20 11:02:03 [core.py:396]   File \"/usr/lib/python3.12/site-packages/vllm/model_executor/model_loader/loader.py\", line 452, in load_model\nERROR 05-20 11:02:03 [core.py:396]     model = _initialize_model(vllm_config=vllm_config)\nERROR 05-20 11:02:03 [core.py:396] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 136.00 MiB. GPU 0 has a total capacity of 23.53 GiB of which 80.06 MiB is free. Of the allocated memory 22.90 GiB is allocated by PyTorch, and 45.62 MiB is reserved by PyTorch but unallocated.\n"
+        )
+    };
+    let compose = |model: &str| {
+        format!(
+            "services:\n  engine:\n    image: vllm/vllm-openai:v0.8.5\n    command: >\n      --model {model}\n      --max-model-len 8192\n    deploy:\n      resources:\n        reservations:\n          devices:\n            - driver: nvidia\n              device_ids: [\"0\"]\n              capabilities: [gpu]\n"
+        )
+    };
+    let end = |model: &str| report(&[("job.log", &log(model)), ("compose.yaml", &compose(model))]);
+    let known = end("Qwen/Qwen2.5-14B-Instruct")?;
+    assert_eq!(added(&known, "--model")?, ["--model Qwen/Qwen2.5-14B-Instruct-AWQ"]);
+    assert_eq!(knobs(&known).first(), Some(&"--model"));
+    // Of others nobody knows a repository; the engine can still quantise while it loads.
+    let other = end("mistralai/Mistral-Small-24B-Instruct-2501")?;
+    assert!(!knobs(&other).contains(&"--model"), "{:?}", knobs(&other));
+    assert!(added(&other, "--quantization")?.iter().any(|line| line.contains("--quantization bitsandbytes")));
     Ok(())
 }
