@@ -49,6 +49,9 @@ pub struct Framework {
     /// Words in command lines that start it, or in its configuration.
     #[serde(default)]
     pub launched_by: Vec<String>,
+    /// The script that starts it, where no words of its command line are its own: `main.py`. It shows nothing by itself.
+    #[serde(default)]
+    pub script: Option<Arc<str>>,
     /// Parts of the names of functions by which a program of the user's own uses it. They show it only if nothing else does, or only a framework that carries others.
     #[serde(default)]
     pub called_by: Vec<String>,
@@ -101,6 +104,11 @@ impl Framework {
     /// Whether `words`, a command line, an image or a configuration, name it.
     pub fn is_launched_by(&self, words: &str) -> bool {
         self.launched_by.iter().any(|start| words.contains(start.as_str()))
+    }
+
+    /// Whether `path` is the script that starts it.
+    pub fn is_script(&self, path: &str) -> bool {
+        self.script.is_some() && path.rsplit(['/', '\\']).next() == self.script.as_deref()
     }
 }
 

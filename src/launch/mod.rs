@@ -412,7 +412,9 @@ impl<'k> JobConfig<'k> {
         let is_of = |framework: &Framework| {
             let mut own = self.knobs_of(&framework.name);
             let here = |setting: Setting<'_>| setting.document.path() == document.path();
-            is_launched(framework, document) || own.any(|knob| self.setting(knob).is_some_and(here))
+            is_launched(framework, document)
+                || own.any(|knob| self.setting(knob).is_some_and(here))
+                || self.framework() == Some(&*framework.name) && starts(framework, document)
         };
         let framework = self.knowledge.frameworks.iter().find(|framework| framework.name == knob.framework);
         let overrides = || document.entries().iter().any(|entry| entry.kind == EntryKind::Override);
@@ -473,6 +475,11 @@ impl JobConfig<'_> {
 /// Whether a file is called YAML.
 fn is_yaml_by_name(document: &Document) -> bool {
     document.path().ends_with(".yaml") || document.path().ends_with(".yml")
+}
+
+/// Whether `document` starts the script by which `framework` is started.
+fn starts(framework: &Framework, document: &Document) -> bool {
+    document.commands().iter().filter_map(|command| command.target.as_deref()).any(|target| framework.is_script(target))
 }
 
 /// Whether `document` has the section in which `name` stands.

@@ -206,3 +206,19 @@ fn an_engine_whose_weights_do_not_fit_gets_an_edit_that_holds_them() -> Outcome 
     assert!(added(&other, "--quantization")?.iter().any(|line| line.contains("--quantization bitsandbytes")));
     Ok(())
 }
+
+#[test]
+fn options_are_given_to_the_line_that_starts_comfyui() -> Outcome {
+    let log = "Total VRAM 6144 MB, total RAM 16310 MB\nSet vram state to: NORMAL_VRAM\ngot prompt\nRequested to load SDXL\n!!! Exception during processing !!! Allocation on device\nTraceback (most recent call last):\n  File \"/srv/ComfyUI/execution.py\", line 328, in execute\n    output_data = get_output_data(obj, input_data_all)\n  File \"/srv/ComfyUI/comfy/samplers.py\", line 210, in calc_cond_batch\n    output = model.apply_model(input_x, timestep_, **c)\ntorch.OutOfMemoryError: Allocation on device\n\nGot an OOM, unloading all loaded models.\n";
+    let lowvram = |name: &str, script: &str| added(&report(&[("job.log", log), (name, script)])?, "--lowvram");
+    assert_eq!(lowvram("start.sh", "cd ComfyUI\npython main.py --listen\n")?, ["python main.py --listen --lowvram"]);
+    // Where paths have backslashes, the line is as it was but for the option.
+    let batch = ".\\python_embeded\\python.exe -s ComfyUI\\main.py --windows-standalone-build\r\npause\r\n";
+    assert_eq!(
+        lowvram("run_nvidia_gpu.bat", batch)?,
+        [".\\python_embeded\\python.exe -s ComfyUI\\main.py --windows-standalone-build --lowvram"]
+    );
+    // Another script is no line that starts it.
+    assert_eq!(lowvram("start.sh", "python prepare.py --listen\n")?, [""; 0]);
+    Ok(())
+}

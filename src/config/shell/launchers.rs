@@ -45,7 +45,8 @@ pub(super) fn directive(fields: &[String]) -> Stage {
 }
 
 fn name(field: &str) -> &str {
-    field.rsplit('/').next().unwrap_or(field)
+    let name = field.rsplit('/').next().unwrap_or(field);
+    name.strip_suffix(".exe").unwrap_or(name)
 }
 
 fn is_python(field: &str) -> bool {

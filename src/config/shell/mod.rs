@@ -8,6 +8,7 @@
 mod allocator_options;
 mod arguments;
 mod arithmetic;
+mod batch;
 mod edit;
 mod expand;
 mod launchers;
@@ -104,7 +105,8 @@ pub(super) fn is_too_long(text: &str) -> bool {
 
 /// Reads a script.
 pub(super) fn read(text: &str) -> Parsed {
-    settled(text, script::read(text))
+    let text = batch::as_script(text);
+    settled(&text, script::read(&text))
 }
 
 /// Collects the settings of an interpreted script.
