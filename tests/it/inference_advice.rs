@@ -160,7 +160,7 @@ fn a_cache_in_8_bits_is_proposed_only_where_it_fits() -> Outcome {
         )
     };
     let run = "./llama-server -m model.gguf -c 65536 -ngl 99\n";
-    let all = |free| Ok::<_, Box<dyn Error>>(report(&[("job.log", &log(free)), ("run.sh", run)])?);
+    let all = |free| report(&[("job.log", &log(free)), ("run.sh", run)]);
     assert!(knobs(&all(9900)?).contains(&"--flash-attn"), "{:?}", knobs(&all(9900)?));
     // 4403 + 4424 MiB.
     assert!(!knobs(&all(8800)?).contains(&"--flash-attn"), "{:?}", knobs(&all(8800)?));
@@ -218,6 +218,12 @@ fn options_are_given_to_the_line_that_starts_comfyui() -> Outcome {
         lowvram("run_nvidia_gpu.bat", batch)?,
         [".\\python_embeded\\python.exe -s ComfyUI\\main.py --windows-standalone-build --lowvram"]
     );
+    // Where tiles of an image found no room, what decodes it can work elsewhere; attention has no part in it.
+    let tiled =
+        log.replace("comfy/samplers.py\", line 210, in calc_cond_batch", "comfy/sd.py\", line 464, in decode_tiled_");
+    let end = report(&[("job.log", &tiled), ("start.sh", "cd ComfyUI\npython main.py --listen\n")])?;
+    assert_eq!(added(&end, "--cpu-vae")?, ["python main.py --listen --cpu-vae"]);
+    assert!(!knobs(&end).contains(&"--use-pytorch-cross-attention"), "{:?}", knobs(&end));
     // Another script is no line that starts it.
     assert_eq!(lowvram("start.sh", "python prepare.py --listen\n")?, [""; 0]);
     Ok(())
