@@ -88,8 +88,8 @@ fn weights_of_a_known_size_are_the_least_that_a_limit_must_hold() -> Outcome {
     let script = MERGE.replace("/data/base", "Qwen/Qwen2.5-72B-Instruct");
     let job = "#!/bin/bash\n#SBATCH --mem=48G\n#SBATCH -p cpu\npython merge.py\n";
     let known = changes(&[("job.log", log.as_str()), ("merge.py", &script), ("run.sbatch", job)])?;
-    // 72.7e9 parameters in 16 bit, and a tenth.
-    assert!(first_adds(&known, &["#SBATCH --mem=149G"]), "{known:?}");
+    // 72.7e9 parameters in 16 bit and a tenth, and what the process holds beside them.
+    assert!(first_adds(&known, &["#SBATCH --mem=153G"]), "{known:?}");
     Ok(())
 }
 

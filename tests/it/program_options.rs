@@ -92,7 +92,7 @@ fn weights_that_do_not_fit_one_gpu_are_served_in_fewer_bits() -> Outcome {
         ])
         + &refused("136.00 MiB", 23.65);
     let end = report(&[("job.log", &log)])?;
-    assert_eq!((cause(&end)?, turned(&end)?[0]), ("weights_do_not_fit", "a checkpoint in 4 bits"));
+    assert_eq!((cause(&end)?, turned(&end)?[0]), ("weights_do_not_fit", "--model"));
     let why = &root(&end)?.diagnoses[0].why;
     assert!(why.contains("27.51 GiB"), "{why}");
     let sharded = patches(&end)?.iter().find(|patch| patch.knob.contains("tensor-parallel"));

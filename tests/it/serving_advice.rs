@@ -145,7 +145,8 @@ llama_init_from_model: failed to initialize the context: failed to allocate buff
     let launch = "llama-server -m /models/My-14B.gguf -c 65536 -ngl 99\n";
     let without = report(&[("job.log", &log("0", 16384)), ("run.sh", launch)])?;
     assert!(added(&without).contains("-c 18432"), "{:?}", patches(&without));
-    assert!(knobs(&without).contains(&"--flash-attn"), "{:?}", knobs(&without));
+    // Half of the cache is still more than the weights leave.
+    assert!(!knobs(&without).contains(&"--flash-attn"), "{:?}", knobs(&without));
     // Values cannot be quantised without it.
     assert!(!knobs(&without).contains(&"--cache-type-k"), "{:?}", knobs(&without));
     let with = report(&[("job.log", &log("auto", 16384)), ("run.sh", launch)])?;
