@@ -605,6 +605,24 @@ fn a_runner_that_goes_away_after_a_dead_worker_was_not_cancelled_by_anybody() ->
 }
 
 #[test]
+fn a_runner_that_is_shut_down_or_lost_is_undecided_unless_its_service_says_who_did_it() -> Outcome {
+    let shut = "collected 640 items\n##[error]The runner has received a shutdown signal. This can happen when the runner service is stopped, or a manually started runner is canceled.\n##[error]The operation was canceled.\n";
+    let lost = "##[error]The hosted runner: GitHub Actions 7 lost communication with the server. Anything in your workflow that terminates the runner process, starves it for CPU/Memory, or blocks its network access can cause this error.\n";
+    let agent = "##[error]We stopped hearing from agent Azure Pipelines 3. Verify the agent machine is running and has a healthy network connection.\n";
+    for log in [shut, lost, agent] {
+        assert_eq!(verdict(log)?, Kind::SigkillUnattributed, "{log}");
+    }
+    let newer = "Canceling since a higher priority waiting request for 'tests-main' exists\n";
+    assert_eq!(verdict(&format!("{newer}{shut}"))?, Kind::None);
+    // Fewer test processes are the first thing to try, and no batch.
+    let flow = "jobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - run: pytest tests -n auto\n";
+    let end = report(&[("job.log", shut), ("ci.yml", flow)])?;
+    assert!(crate::support::analyzed::diff(&end)?.contains("+      - run: pytest tests -n 2\n"));
+    assert!(crate::support::analyzed::turned(&end)?.iter().all(|knob| !knob.contains("batch")));
+    Ok(())
+}
+
+#[test]
 fn who_is_killed_after_the_allocation_was_taken_back_was_not_short_of_memory() -> Outcome {
     let killed = "srun: error: node1: task 0: Killed\n";
     assert_eq!(
