@@ -1,5 +1,6 @@
 //! What code does that is no setting.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -36,6 +37,10 @@ pub struct Habits {
     pub frozen: Vec<Range<usize>>,
     /// Where an array of the host is put to a list in each pass of a loop: `images.append(batch.numpy())`.
     pub hoards: Vec<Range<usize>>,
+    /// Where many files are read into one list: `[np.load(path) for path in files]`.
+    pub gathers: Vec<Range<usize>>,
+    /// By the name of a class that could take the place of another one, the edits that give it all of these places.
+    pub replaceable: BTreeMap<String, Vec<(Range<usize>, String)>>,
     /// Where a data set keeps what it has read: `self.cache[index] = image` in `__getitem__`.
     pub caches: Vec<Range<usize>>,
     /// Before which of these a statement can empty what is a dictionary, and the statement: `self.cache.clear()`.
@@ -117,6 +122,11 @@ impl Document {
         self.habits().map_or_else(Vec::new, |habits| self.cited(&habits.hoards))
     }
 
+    /// Where a program in Python reads many files into one list: `[np.load(path) for path in files]`.
+    pub fn gathered(&self) -> Vec<Citation> {
+        self.habits().map_or_else(Vec::new, |habits| self.cited(&habits.gathers))
+    }
+
     /// Where a data set in Python holds its samples as Python objects: `self.rows = [json.loads(line) for line in file]`.
     pub fn records(&self) -> Vec<Citation> {
         self.habits().map_or_else(Vec::new, |habits| self.cited(&habits.records))
@@ -140,6 +150,11 @@ impl Document {
     /// Whether a program in Python uses only a part of the whole outputs that it keeps, so that edits keep only that.
     pub fn could_keep_less(&self) -> bool {
         self.largest() > 0
+    }
+
+    /// How many edits give `class` the places of another one.
+    pub(super) fn replaceable(&self, class: &str) -> usize {
+        self.habits().and_then(|habits| habits.replaceable.get(class)).map_or(0, Vec::len)
     }
 
     /// How many dictionaries, in which a data set in Python keeps what it has read, a statement could empty.

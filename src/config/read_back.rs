@@ -19,6 +19,10 @@ impl Document {
             Some(call) if call.of_kept => return self.releases() > 0 && written.releases() == 0,
             // One that leaves less of whole outputs leaves none of them.
             Some(call) if call.of_outputs => return self.largest() > 0 && written.largest() == 0,
+            Some(call) if call.in_place_of.is_some() => {
+                let left = |document: &Document| python::called(key).map_or(0, |class| document.replaceable(class));
+                return left(self) > 0 && left(written) == 0;
+            }
             Some(call) if call.of_cache => return self.clears() > 0 && written.clears() == 0,
             // A decorator ends the habit of what it decorates.
             Some(call) if call.decorates.is_some() => return self.graphs() > 0 && written.graphs() == 0,

@@ -130,6 +130,15 @@ pub struct CodeCall {
     /// Whether it empties a dictionary in which a data set keeps what it has read, before each statement that keeps more.
     #[serde(default)]
     pub of_cache: bool,
+    /// The class whose place it takes, with the same arguments.
+    #[serde(default)]
+    pub in_place_of: Option<String>,
+    /// The functions that learn from a value of that class.
+    #[serde(default)]
+    pub learned_by: Vec<String>,
+    /// The argument by which all but the first of these values refer to the first.
+    #[serde(default)]
+    pub refers: Option<String>,
     /// The module of which it is a decorator of functions that evaluate, if it is one.
     #[serde(default)]
     pub decorates: Option<String>,

@@ -110,6 +110,11 @@ impl Framework {
     pub fn is_script(&self, path: &str) -> bool {
         self.script.is_some() && path.rsplit(['/', '\\']).next() == self.script.as_deref()
     }
+
+    /// Whether `words` name it by more than the file name of a script, which a program of one's own may have as well.
+    pub fn is_launched_by_name(&self, words: &str) -> bool {
+        self.launched_by.iter().any(|start| !start.ends_with(".py") && words.contains(start.as_str()))
+    }
 }
 
 /// A behaviour of some versions that changes the memory a job needs.

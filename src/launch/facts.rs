@@ -43,6 +43,7 @@ impl JobConfig<'_> {
             programs.retain(is_shown);
         }
         cite_places(facts, "script.hoards", &programs, Document::hoarded);
+        cite_places(facts, "script.gathers", &programs, Document::gathered);
         if programs.is_empty() {
             return;
         }

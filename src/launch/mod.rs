@@ -114,9 +114,14 @@ impl<'k> JobConfig<'k> {
                 false => (keys.len() > 1 || keys.iter().any(is_path)) && has_its_own(framework, keys),
             })
         };
+        // A script's file name is anybody's, where the job's own stack or messages are of another framework.
+        let launches = |framework: &Framework, document: &Document| match is_denied(framework) {
+            true => is_named_in(document, |words| framework.is_launched_by_name(words)),
+            false => is_launched(framework, document),
+        };
         let configures = |framework: &&Framework| {
             is_keyed(framework)
-                || documents.iter().any(|document| is_launched(framework, document) || has_keys(framework, document))
+                || documents.iter().any(|document| launches(framework, document) || has_keys(framework, document))
         };
         let configured: Vec<&Framework> = knowledge.frameworks.iter().filter(configures).collect();
         let of_job = |framework: &&Framework| job.framework.as_deref() == Some(&*framework.name);
@@ -504,7 +509,11 @@ fn is_end(rest: &str) -> bool {
 /// Whether `document` starts `framework`. JSON starts nothing, whatever commands its texts contain (`package.json`), so
 /// only its keys count.
 fn is_launched(framework: &Framework, document: &Document) -> bool {
-    let is_named = |text: &str| framework.is_launched_by(text);
+    is_named_in(document, |words| framework.is_launched_by(words))
+}
+
+/// Whether `document` holds what `is_named` finds, outside comments.
+fn is_named_in(document: &Document, is_named: impl Fn(&str) -> bool) -> bool {
     if document.format() == Format::Json {
         return document.entries().iter().any(|entry| is_named(&entry.key));
     }

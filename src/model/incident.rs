@@ -131,11 +131,12 @@ impl Fingerprint {
         format!("{}-{}", self.version, self.key)
     }
 
-    /// Whether it has a role, a frame or a cause besides the kind and the phase. Incidents that share only a kind and a phase are not the
-    /// same problem.
+    /// Whether it has a role or a frame besides the kind, the phase and the cause. These three are words for all jobs: incidents that share
+    /// only them, and no stack and no program, are not the same problem.
     pub fn is_telling(&self) -> bool {
-        const KIND_AND_PHASE: usize = 2;
-        self.parts.iter().skip(KIND_AND_PHASE).any(|part| part != Phase::Unknown.as_str())
+        const WORDS_OF_ALL: usize = 3;
+        let is_known = |part: &String| part != Phase::Unknown.as_str();
+        self.parts.len() > WORDS_OF_ALL && self.parts.iter().skip(WORDS_OF_ALL - 1).any(is_known)
     }
 }
 

@@ -11,6 +11,8 @@ use crate::parse::granted;
 const MARGIN: f64 = 1.1;
 /// The use at the time of the kill is only a lower limit of the need: a quarter more is a step worth trying.
 const FURTHER: f64 = 1.25;
+/// Of what is read whole, an unknown part was in memory when it was full: less than twice as much mostly ends the same way.
+const OF_A_PART: f64 = 2.0;
 
 /// Hardly a machine has more: where a pass would come to that by its end, it must keep less.
 const MOST_AT_THE_END: Bytes = Bytes(4 << 40);
@@ -171,7 +173,8 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
     let goal = match need {
         Some(need) => written(need, MARGIN).map(Goal::Value),
         None => {
-            let further = reached.map(|reached| Bytes((reached.0 as f64 * FURTHER) as i128));
+            let further = if bench.facts.says_yes("job.reads_whole") { OF_A_PART } else { FURTHER };
+            let further = reached.map(|reached| Bytes((reached.0 as f64 * further) as i128));
             // What the job's own settings let it take has its margin.
             further
                 .into_iter()

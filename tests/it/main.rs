@@ -96,3 +96,4 @@ mod untaught;
 mod victims;
 mod watch_files;
 mod when;
+mod whole_reads;

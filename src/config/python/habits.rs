@@ -7,7 +7,7 @@ use tree_sitter::Node as Syntax;
 
 use super::super::habits::Habits;
 use super::literal::Definitions;
-use super::{assignments, dotted, frozen, in_order, many, outputs, parts};
+use super::{assignments, dotted, frozen, in_order, in_place, many, outputs, parts};
 use crate::knowledge::{CodeWords, ends_in, is_among};
 
 /// More names than rules ask for, and more places than people write.
@@ -80,6 +80,8 @@ pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits 
     // What a model is given is larger than what it gives.
     let (inputs, others): (Vec<_>, Vec<_>) = hoards.partition(|(_, is_input)| *is_input);
     habits.hoards = inputs.into_iter().chain(others).map(|(node, _)| node.byte_range()).collect();
+    habits.gathers =
+        nodes.iter().filter(|node| gathers(definitions, **node)).take(MOST).map(|node| node.byte_range()).collect();
     let cached = nodes.iter().filter_map(|node| Some((*node, cached_in(definitions, *node)?))).take(MOST);
     for (node, (of, _)) in cached.filter(|(_, (of, function))| !is_bounded(definitions, of, *function)) {
         habits.caches.push(node.byte_range());
@@ -87,6 +89,7 @@ pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits 
             habits.clears.push((node.start_byte(), format!("{of}.clear()")));
         }
     }
+    habits.replaceable = in_place::of(definitions, nodes);
     let records = nodes.iter().filter(|node| holds_records(definitions, **node)).take(MOST);
     habits.records = records.map(|node| node.byte_range()).collect();
     habits
@@ -328,6 +331,15 @@ fn hoards(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option<bool> {
     };
     let is_input = root.is_some_and(|root| inputs.contains(&root));
     (stop.kind() != "function_definition").then_some(is_input)
+}
+
+/// Whether `node` reads a file in each pass of a list's own loop, and keeps all of it: `[np.load(path) for path in files]`.
+fn gathers(definitions: &Definitions<'_>, node: Syntax<'_>) -> bool {
+    let body =
+        node.child_by_field_name("body").filter(|body| node.kind() == "list_comprehension" && body.kind() == "call");
+    let function = body.and_then(|body| body.child_by_field_name("function"));
+    let reads = |name: String| CodeWords::shipped().makes_arrays.iter().any(|end| ends_in(&name, end));
+    function.and_then(|function| dotted(definitions, function)).is_some_and(reads)
 }
 
 /// Where `node` keeps in the object what one sample of a data set is: `self.cache` of `self.cache[index] = …`, and the `__getitem__` around it.

@@ -8,6 +8,7 @@ mod attributes;
 mod edit;
 mod frozen;
 mod habits;
+mod in_place;
 mod literal;
 mod many;
 mod moves;

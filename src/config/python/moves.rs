@@ -84,6 +84,10 @@ pub(super) fn call(text: &str, code: &Code, method: &str) -> Option<Vec<Edit>> {
         let edits = code.habits.largest.iter().map(|(span, with)| Edit::replace(span.clone(), with));
         return Some(edits.collect()).filter(|edits: &Vec<Edit>| !edits.is_empty());
     }
+    if row.in_place_of.is_some() {
+        let edits = code.habits.replaceable.get(method)?;
+        return Some(edits.iter().map(|(span, with)| Edit::replace(span.clone(), with)).collect());
+    }
     if row.of_cache {
         return empties(text, code);
     }

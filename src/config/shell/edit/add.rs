@@ -315,10 +315,14 @@ impl Editor<'_> {
             let at = line_end(text, export.span.end);
             return Some(vec![Edit::insert(at, format!("{newline}{indent}export {assignment}"))]);
         }
-        let start = line_start(text, call.span.start);
-        let follows_on = text[..start].trim_end_matches(['\n', '\r']).ends_with(['\\', '|', '&']);
-        if !nested && begins_line(call.span.start) && !follows_on {
-            let indent = indentation(text, call.span.start);
+        // Of copies that run at once, each is given it.
+        let first = self.shell.together.as_ref().map(|together| together.place.start);
+        let at = first.filter(|first| *first < call.span.start && begins_line(*first)).unwrap_or(call.span.start);
+        let start = line_start(text, at);
+        let above = text[..start].trim_end_matches(['\n', '\r']);
+        let follows_on = above.ends_with(['\\', '|']) || above.ends_with("&&");
+        if !nested && begins_line(at) && !follows_on {
+            let indent = indentation(text, at);
             return Some(vec![Edit::insert(start, format!("{indent}export {assignment}{newline}"))]);
         }
         Some(vec![Edit::insert(call.span.start, format!("{assignment} "))])
