@@ -205,3 +205,63 @@ fn what_grows_by_results_grows_with_any_batch() -> Outcome {
     assert!(told, "{}", root(&end)?.diagnoses[0].why);
     Ok(())
 }
+
+/// A bar of Lightning, and a refusal in the middle of a pass of thousands of steps of a network for images.
+fn midway(metric: fn(usize) -> String) -> String {
+    let bars: String = (1..=6)
+        .map(|at| {
+            let done = at * 400;
+            format!("Epoch 0:  {}%|██▍       | {done}/4000 [02:00<18:00,  3.33it/s, v_num=1{}]\n", at * 10, metric(at))
+        })
+        .collect();
+    bars + "Traceback (most recent call last):\n  File \"/w/train.py\", line 14, in training_step\n    logits = self.net(x)\n"
+        + OOM
+}
+
+const SEGMENTS: &str = "import lightning as L\nimport segmentation_models_pytorch as smp\nclass Lit(L.LightningModule):\n    def __init__(self):\n        super().__init__()\n        self.net = smp.Unet(\"resnet18\", classes=7)\n        self.seen = []\n    def training_step(self, batch, _):\n        x, y = batch\n        logits = self.net(x)\n        loss = criterion(logits, y)\n        self.seen.append(logits.detach().argmax(1))\n        return loss\nL.Trainer(max_epochs=9).fit(Lit(), Data(batch_size=16))\n";
+
+#[test]
+fn a_metric_of_a_bar_that_rises_evenly_is_growth() -> Outcome {
+    let rising = midway(|at| format!(", mem_gb={}.50", 4 + at * 5));
+    for files in [vec![("job.log", &*rising)], vec![("job.log", &*rising), ("train.py", SEGMENTS)]] {
+        let end = report(&files)?;
+        assert_eq!(cause(&end)?, "gpu_memory_growth");
+        assert!(!turned(&end)?.iter().any(|knob| knob.contains("batch_size")), "{:?}", turned(&end)?);
+    }
+    // As much in each step is none.
+    let level = midway(|at| format!(", mem_gb=31.{}0", at % 2));
+    assert_eq!(cause(&report(&[("job.log", &level)])?)?, "activations_too_large");
+    Ok(())
+}
+
+#[test]
+fn what_a_script_keeps_explains_a_failure_after_thousands_of_steps() -> Outcome {
+    let end = report(&[("job.log", &midway(|_| String::new())), ("train.py", SEGMENTS)])?;
+    assert_eq!(cause(&end)?, "gpu_memory_growth");
+    let diff = patches(&end)?[0].diff.as_deref().unwrap_or_default();
+    assert!(diff.contains("+        self.seen.append(logits.detach().argmax(1).cpu())"), "{diff}");
+    // What keeps nothing did not grow, and a network for images has no logits of a vocabulary.
+    let keeps_nothing = SEGMENTS.replace("        self.seen.append(logits.detach().argmax(1))\n", "");
+    let end = report(&[("job.log", &midway(|_| String::new())), ("train.py", &keeps_nothing)])?;
+    assert_eq!(cause(&end)?, "activations_too_large");
+    assert!(!turned(&end)?.iter().any(|knob| knob.contains("lm_head")), "{:?}", turned(&end)?);
+    Ok(())
+}
+
+#[test]
+fn outputs_of_a_model_that_learns_nothing_keep_no_graphs() -> Outcome {
+    let script = |within: &str, kept: &str| {
+        format!(
+            "import torch\nfrom transformers import AutoModel, AutoTokenizer\nname = \"intfloat/e5-large\"\ntokens = AutoTokenizer.from_pretrained(name)\nmodel = AutoModel.from_pretrained(name).to(\"cuda\")\nmodel.eval()\nvectors = []\n{within}for part in parts:\n    given = tokens(part, return_tensors=\"pt\").to(\"cuda\")\n    out = model(**given).last_hidden_state\n    vectors.append({kept})\n"
+        )
+    };
+    let log = "  4%|▍         | 52/1300 [00:20<08:04,  2.58it/s]\nTraceback (most recent call last):\n  File \"/w/embed.py\", line 10, in <module>\n    out = model(**given).last_hidden_state\n  File \"/v/site-packages/transformers/models/bert/modeling_bert.py\", line 466, in feed_forward_chunk\n    intermediate_output = self.intermediate(attention_output)\n".to_owned() + OOM;
+    let end = report(&[("job.log", &log), ("embed.py", &script("", "out[:, 0]"))])?;
+    assert_eq!((cause(&end)?, turned(&end)?[0]), ("gpu_memory_growth", "model.requires_grad_()"));
+    let first = &patches(&end)?[0];
+    assert!(first.diff.as_deref().is_some_and(|diff| diff.contains("+model.requires_grad_(False)")), "{first:?}");
+    // Where there are no graphs, what is kept is the outputs.
+    let settled = report(&[("job.log", &log), ("embed.py", &script("torch.set_grad_enabled(False)\n", "out"))])?;
+    assert_eq!((cause(&settled)?, turned(&settled)?[0]), ("gpu_memory_growth", "tensor.cpu()"));
+    Ok(())
+}

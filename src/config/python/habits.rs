@@ -149,7 +149,8 @@ impl<'t> Kept<'t> {
     /// Where a call must stand behind the value, if its name says that it is a tensor, and the call. Of all that a model gave, `out`, the part is
     /// kept that the code reads of it, the loss before all others: `out.loss`.
     fn release(&self, definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Option<(usize, String)> {
-        let is_off = definitions.words(self.value).ends_with(OFF_GRAPH);
+        // What is made of a value without a graph has none either: `logits.detach().argmax(1)`.
+        let is_off = definitions.words(self.value).contains(OFF_GRAPH);
         let call = match (self.is_sum, is_off) {
             (true, true) => return None,
             (true, false) => OFF_GRAPH,

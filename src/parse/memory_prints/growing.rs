@@ -36,6 +36,8 @@ const NAMES: [&str; 15] = [
 ];
 /// The endings of metrics' names that give the unit of their value.
 const METRICS: [&str; 6] = ["_gb", "_GB", "_gib", "_GiB", "_mb", "_MB"];
+/// What a progress bar ends with before its metrics: `4.17it/s, loss=0.31, mem_gb=5.21]`.
+const RATES: [&str; 2] = ["it/s", "s/it"];
 /// Of which a metric's name has one if it counts memory.
 const OF_MEMORY: [&str; 6] = ["mem", "alloc", "reserved", "rss", "vram", "VRAM"];
 /// Parts of names that say whose memory it is.
@@ -121,8 +123,9 @@ fn metric(line: &str) -> Option<(&str, Size<'_>)> {
             let (rest, size) = text::counted(value, unit).ok()?;
             // At the end of a line the number may be cut off.
             let is_whole = rest.starts_with(|c: char| !c.is_alphanumeric() && c != '.' && c != '%');
-            // `mem_mb` alone is what a job asks its scheduler for.
-            let is_memory = name != "mem" && OF_MEMORY.iter().any(|word| name.contains(word));
+            // `mem_mb` alone is what a job asks its scheduler for, unless it stands behind a bar's rate.
+            let is_of_bar = || RATES.iter().any(|rate| line[..at].contains(rate));
+            let is_memory = (name != "mem" || is_of_bar()) && OF_MEMORY.iter().any(|word| name.contains(word));
             (is_memory && is_whole && size.bytes? > Bytes(0)).then_some((before, size))
         })
     })
@@ -175,6 +178,15 @@ const EXAMPLES: &[Example] = &[
                {'step': 13, 'loss': 1.25, 'memory/allocated_gb': 19.25}\n{'step': 14, 'loss': 1.25, 'memory/allocated_gb': 19.75}\n\
                {'step': 15, 'loss': 1.25, 'memory/allocated_gb': 20.25}",
         states: &[("other", "20.25")],
+    },
+    Example {
+        version: "Lightning's bar, with a metric of one's own",
+        text: "Epoch 0:   4%|▍         | 40/900 [00:20<07:10,  2.00it/s, v_num=0, mem_gb=4.10]\n\
+               Epoch 0:   9%|▉         | 80/900 [00:40<06:50,  2.00it/s, v_num=0, mem_gb=6.30]\n\
+               Epoch 0:  13%|█▎        | 120/900 [01:00<06:30,  2.00it/s, v_num=0, mem_gb=8.50]\n\
+               Epoch 0:  18%|█▊        | 160/900 [01:20<06:10,  2.00it/s, v_num=0, mem_gb=10.70]\n\
+               Epoch 0:  22%|██▏       | 200/900 [01:40<05:50,  2.00it/s, v_num=0, mem_gb=12.90]",
+        states: &[("other", "12.90")],
     },
     Example {
         version: "any program",
