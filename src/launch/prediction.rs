@@ -238,7 +238,10 @@ impl Prediction {
         let is_later = matches!(facts.text("phase"), Some("checkpoint_save" | "evaluation"));
         let passes = facts.number("config.gradient_accumulation").unwrap_or(1.0);
         let is_update = facts.text("phase") == Some("optimizer_step");
-        let has_trained = is_later || !is_update && facts.number("progress.steps").is_some_and(|steps| steps > passes);
+        let is_beyond = |name| facts.number(name).is_some_and(|steps| steps > passes);
+        let is_in_pass = matches!(facts.text("phase"), Some("forward" | "backward"));
+        let has_trained =
+            is_later || !is_update && is_beyond("progress.steps") || is_in_pass && is_beyond("progress.done_steps");
         has_trained && least.zip(capacity).is_some_and(|(least, capacity)| least > capacity)
     }
 

@@ -57,7 +57,7 @@ pub(super) fn edit(
         .filter(|document| launch.takes(document, knob))
         .filter(is_meant)
         .filter(|_| !is_removal(to));
-    let mut edits = documents.filter_map(|document| {
+    let edits = documents.filter_map(|document| {
         let given = match (document.format(), knob.target) {
             (Format::Shell | Format::Ini, Target::Env) => Given::Env,
             (Format::Shell, Target::Yaml) => Given::Override,
@@ -81,13 +81,21 @@ pub(super) fn edit(
         (!is_listed || command.is_some()).then(|| (document, Edit { file, key, to: to.clone(), given, command }))
     });
     let is_possible = |(document, edit): &(&Document, Edit)| can_be_made(document, std::slice::from_ref(edit));
-    let in_its_configuration = edits.find(is_possible);
+    // Words that tell people what to do are no key that anything reads.
+    let is_key = |(document, edit): &(&Document, Edit)| is_key(document.format(), &edit.key);
+    let in_its_configuration = edits.filter(is_key).find(is_possible);
     let of_launcher = || of_launcher(launch, knob, spelling, to).find(is_possible);
     let of_part = || of_part(launch, knob, to, roles).find(is_possible);
     let of_chart = || of_chart(launch, knob, to).find(is_possible);
     let of_options = || of_options(launch, knob, spelling, to).find(is_possible);
     let made = in_its_configuration.or_else(of_launcher).or_else(of_part).or_else(of_chart).or_else(of_options);
     made.map(|(_, edit)| edit)
+}
+
+/// Whether a program may read `key` from a file of this format: `zero_optimization.stage`, not `optimizer states on NVMe` or
+/// `torch.no_grad()`. Code is edited where it has the call.
+fn is_key(format: Format, key: &str) -> bool {
+    format == Format::Python || !key.contains(|c: char| c.is_whitespace() || "()<>'\"".contains(c))
 }
 
 /// The script that the main command of `document` starts, if that command is a launcher: what stands behind the script is the script's.

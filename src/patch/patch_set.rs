@@ -110,8 +110,12 @@ impl Workbench<'_> {
         const IN_ALL: f64 = 76.0;
         let Proposed { patch, .. } = proposed;
         let moved = patch.effect.gpu_bytes.map_or(0.0, Bytes::gib);
-        let need = patch.needs.gpu.filter(|need| need.capacity.is_none());
-        patch.suffices == Some(true) && moved <= LEFT && need.is_none_or(|need| need.bytes.gib() <= IN_ALL)
+        // What a device must hold in all says more than what it must hold besides.
+        let fits = match patch.needs.gpu.filter(|need| need.capacity.is_none()) {
+            Some(need) => need.bytes.gib() <= IN_ALL,
+            None => moved <= LEFT,
+        };
+        patch.suffices == Some(true) && fits
     }
 
     /// Keeps the `most` first of `proposed`, and of those that suffice but may not fit on a device of unknown size the first.
@@ -123,13 +127,19 @@ impl Workbench<'_> {
     }
 
     /// If the first change is known not to suffice, moves one that does before it, even if the device that must take what the host gives
-    /// back is of unknown size: what is too small for sure helps nobody.
+    /// back is of unknown size: what is too small for sure helps nobody. Wherever they stand, what suffices goes before what does not.
     pub(super) fn lead_with_enough(&self, proposed: &mut [Proposed<'_>]) {
         let is_first_free =
             proposed.first().is_some_and(|first| first.patch.suffices == Some(false) && !first.is_advised);
         let enough = proposed.iter().position(Self::is_enough);
         if let Some(place) = enough.filter(|_| is_first_free && self.kind.is_host()) {
             proposed[..=place].rotate_right(1);
+        }
+        // By its own figures the job would fail again.
+        let is_short =
+            |other: &Proposed<'_>| other.patch.suffices == Some(false) && !other.is_advised && !other.is_first;
+        if let Some(from) = proposed.iter().position(is_short).filter(|_| self.kind.is_host()) {
+            proposed[from..].sort_by_key(|other| !Self::is_enough(other));
         }
     }
 

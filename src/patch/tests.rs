@@ -160,3 +160,38 @@ fn what_does_not_help_is_not_advised_in_the_same_breath() -> Outcome {
     assert_eq!(judged(Case { against: &row("other", ""), ..CASE })?, Ok(Vec::new()));
     Ok(())
 }
+
+/// Where files set a plain knob of `framework`, no knob whose name is words for people is added to them as a key.
+#[test]
+fn no_words_for_people_are_added_to_a_file() -> Outcome {
+    let knowledge = Knowledge::shipped()?;
+    let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+    let (mut asked, mut added) = (0, Vec::new());
+    for knob in knowledge.knobs.iter().filter(|knob| knob.target != Target::Python) {
+        for name in knob.names().filter(|name| name.contains([' ', '('])) {
+            let own = || knowledge.knobs.of(&knob.framework);
+            let plain = |target: Target| own().filter(move |own| own.target == target).flat_map(Knob::names);
+            let set = |target, write: fn(&str) -> String| -> String {
+                plain(target).filter(|name| is_plain(name)).take(4).map(write).collect()
+            };
+            let options = set(Target::Cli, |name| format!(" --{} 1", name.trim_start_matches('-')));
+            let files = [
+                ("a.json", "{\"zero_optimization\": {\"stage\": 3}, \"train_batch_size\": 8}\n".to_owned()),
+                ("a.yaml", set(Target::Yaml, |name| format!("{name}: 1\n"))),
+                ("a.sh", format!("python train.py{options}\n")),
+                ("a.yml", format!("services:\n  a:\n    command: python train.py{options}\n")),
+            ];
+            for (path, text) in files {
+                let Ok(document) = Document::read(path, &text) else { continue };
+                let job = Job { framework: Some(knob.framework.to_string()), ..Job::default() };
+                let launch = JobConfig::new(&knowledge, &job, vec![document], Vec::new());
+                let made = edit::edit(&launch, knob, name, None, &crate::model::Scalar::Flag(true), [None, None]);
+                asked += 1;
+                added.extend(made.map(|edit| (path, edit.key)).filter(|(_, key)| key.contains([' ', '('])));
+            }
+        }
+    }
+    assert!(asked > 50, "{asked}");
+    assert_eq!(added, []);
+    Ok(())
+}

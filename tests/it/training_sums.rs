@@ -237,3 +237,127 @@ fn two_ways_of_sharing_go_before_an_offload() -> Outcome {
     );
     Ok(())
 }
+
+/// A host that is full of what four GPUs offload to it; what follows `dmesg` may list the GPUs.
+fn offloaded_to_a_small_host(gpus: &str) -> String {
+    format!(
+        "$ deepspeed --num_gpus 4 tune.py --model_name_or_path meta-llama/Llama-2-13b-hf --deepspeed ds.json --bf16 True --per_device_train_batch_size 1 --gradient_checkpointing True
+[2026-03-04 08:10:11,900] [INFO] [config.py:1001:print]   world_size ................... 4
+[2026-03-04 08:10:20,870] [INFO] [utils.py:781:see_memory_usage] Before initializing optimizer states
+[2026-03-04 08:11:02,204] [INFO] [launch.py:319:sigkill_handler] Killing subprocess 5203
+[Wed Mar  4 08:11:01 2026] oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0-1,global_oom,task_memcg=/user.slice,task=python,pid=5203,uid=1000
+[Wed Mar  4 08:11:01 2026] Out of memory: Killed process 5203 (python) total-vm:111233440kB, anon-rss:44911232kB, file-rss:71044kB, shmem-rss:2052kB, UID:1000 pgtables:98212kB oom_score_adj:0
+$ free -g
+               total        used        free      shared  buff/cache   available
+Mem:             180          12         163           0           5         166
+{gpus}"
+    )
+}
+
+#[test]
+fn what_is_too_little_by_its_own_figures_stands_behind_what_is_enough() -> Outcome {
+    let offloads = "{\"bf16\": {\"enabled\": true}, \"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}, \"offload_param\": {\"device\": \"cpu\", \"pin_memory\": true}}, \"train_micro_batch_size_per_gpu\": \"auto\"}\n";
+    let listed = "$ nvidia-smi --query-gpu=name,memory.total --format=csv,noheader\nNVIDIA A100-SXM4-80GB, 81920 MiB\nNVIDIA A100-SXM4-80GB, 81920 MiB\n";
+    for gpus in [listed, ""] {
+        let end = report(&[("job.log", &offloaded_to_a_small_host(gpus)), ("ds.json", offloads)])?;
+        assert_eq!(cause(&end)?, "host_offload_pressure");
+        let first = &patches(&end)?[0];
+        assert_eq!(
+            (&*first.knob, first.suffices),
+            ("zero_optimization.offload_optimizer.device", Some(true)),
+            "{gpus}"
+        );
+        let short = patches(&end)?.iter().position(|patch| patch.suffices == Some(false));
+        let enough = patches(&end)?.iter().rposition(|patch| patch.suffices == Some(true));
+        assert!(short.is_none_or(|short| enough.is_some_and(|enough| enough < short)), "{:?}", turned(&end)?);
+    }
+    Ok(())
+}
+
+#[test]
+fn words_for_people_are_no_key_of_a_file() -> Outcome {
+    let offloads = "{\n  \"bf16\": {\"enabled\": true},\n  \"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}},\n  \"train_micro_batch_size_per_gpu\": \"auto\"\n}\n";
+    let end = report(&[("job.log", &offloaded_to_a_small_host("")), ("ds.json", offloads)])?;
+    let disk = patches(&end)?.iter().find(|patch| patch.knob.contains("NVMe")).ok_or("no disk")?;
+    // What to write is said, since only the user knows the path of the disk.
+    assert_eq!((disk.diff.as_deref(), disk.edits.len()), (None, 0));
+    assert!(disk.line.as_deref().is_some_and(|line| line.contains("\"device\": \"nvme\"")), "{disk:?}");
+    Ok(())
+}
+
+/// A script that trains a whole model of 7 billion parameters on a GPU of 24 GiB, where it failed.
+fn whole_model(end: (&str, &str, &str)) -> String {
+    stack(&[("/w/tune.py", "<module>", "trainer.train()"), ("transformers/trainer.py", "training_step", end.2), end])
+        + &refused("112.00 MiB", 23.6)
+}
+
+const BACKWARD: (&str, &str, &str) = ("torch/autograd/graph.py", "_engine_run_backward", "return run_backward(");
+const FORWARD: (&str, &str, &str) = (
+    "transformers/models/mistral/modeling_mistral.py",
+    "forward",
+    "down_proj = self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x))",
+);
+
+#[test]
+fn states_that_exceed_the_gpu_decide_in_every_pass() -> Outcome {
+    let script = "import torch\nfrom transformers import AutoModelForCausalLM\nfrom trl import SFTConfig, SFTTrainer\nmodel = AutoModelForCausalLM.from_pretrained(\"mistralai/Mistral-7B-v0.1\", torch_dtype=torch.bfloat16)\nargs = SFTConfig(output_dir=\"o\", per_device_train_batch_size=2, gradient_checkpointing=True, max_length=2048, bf16=True)\ntrainer = SFTTrainer(model=model, args=args, train_dataset=data)\ntrainer.train()\n";
+    for (failed, expected) in [(BACKWARD, "gradients_too_large"), (FORWARD, "optimizer_states_on_gpu")] {
+        let end = report(&[("job.log", &whole_model(failed)), ("tune.py", script)])?;
+        assert_eq!(cause(&end)?, expected);
+        let knobs = turned(&end)?;
+        assert!(knobs[0].contains("peft_config") || knobs[0].contains("optim"), "{knobs:?}");
+        assert!(!knobs.iter().any(|knob| knob.contains("batch_size") || knob.contains("max_length")), "{knobs:?}");
+        // Adapters leave room, so that the batch counts again.
+        let adapters = script.replace("train_dataset=data", "train_dataset=data, peft_config=LoraConfig(r=16)");
+        let end = report(&[("job.log", &whole_model(failed)), ("tune.py", &adapters)])?;
+        assert_eq!(cause(&end)?, "activations_too_large", "{failed:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_number_of_trained_parameters_is_enough_to_tell() -> Outcome {
+    for (count, expected) in [("7,241,732,096", "gradients_too_large"), ("41,943,040", "activations_too_large")] {
+        let log = format!(
+            "trainable params: {count} || all params: 7,241,732,096 || trainable%: 1.0\n{}",
+            whole_model(BACKWARD)
+        );
+        assert_eq!(cause(&report(&[("job.log", &log)])?)?, expected, "{count}");
+    }
+    Ok(())
+}
+
+#[test]
+fn an_evaluation_whose_logits_find_no_room_takes_the_batch_of_training() -> Outcome {
+    let log = stack(&[
+        ("/w/tune.py", "<module>", "trainer.train()"),
+        ("transformers/trainer.py", "evaluate", "output = eval_loop("),
+        ("transformers/trainer.py", "evaluation_loop", "losses, logits, labels = self.prediction_step(model, inputs)"),
+        ("transformers/loss/loss_utils.py", "ForCausalLMLoss", "logits = logits.float()"),
+    ]) + &refused("15.66 GiB", 47.4);
+    let options = "base_model: NousResearch/Meta-Llama-3.1-8B\nadapter: lora\nlora_r: 16\nsequence_len: 4096\nmicro_batch_size: 2\neval_batch_size: 8\ngradient_checkpointing: true\nbf16: true\n";
+    let end = report(&[("job.log", &log), ("config.yml", options), ("run.sh", "axolotl train config.yml\n")])?;
+    let first = &patches(&end)?[0];
+    assert_eq!(
+        (&*first.knob, first.to.as_ref().map(ToString::to_string).as_deref()),
+        ("eval_batch_size", Some("2")),
+        "{:?}",
+        turned(&end)?
+    );
+    Ok(())
+}
+
+#[test]
+fn what_fsdp_wraps_is_said_where_there_may_be_ranks_only() -> Outcome {
+    let log = stack(&[
+        ("/w/tune.py", "<module>", "trainer.train()"),
+        ("transformers/trainer.py", "training_step", "loss = self.compute_loss(model, inputs)"),
+        FORWARD,
+    ]) + &refused("112.00 MiB", 39.5);
+    let launch = "python tune.py --model_name_or_path mistralai/Mistral-7B-v0.1 --bf16 True --per_device_train_batch_size 1 --gradient_checkpointing False\n";
+    let end = report(&[("job.log", &log), ("run.sh", launch)])?;
+    let found = patches(&end)?.iter().find(|patch| patch.knob.contains("gradient_checkpointing"));
+    let needs = found.ok_or("no recomputation")?.constraint.as_deref().unwrap_or_default();
+    assert!(!needs.contains("fsdp_config"), "{needs}");
+    Ok(())
+}

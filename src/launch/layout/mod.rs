@@ -243,7 +243,8 @@ fn cluster(facts: &Facts) -> Option<Cluster> {
     let visible = facts.text("config.visible_devices").filter(|devices| !devices.is_empty());
     let visible = || visible.map(|devices| devices.split(',').count() as u64);
     let per_node = config.count("processes_per_node").or_else(visible);
-    let world = facts.number("job.world_size").map(|ranks| ranks as u64).or(per_node)?.max(1);
+    let stated = facts.number("job.world_size").map(|ranks| ranks as u64).or(per_node);
+    let world = stated.or_else(|| holds_all(facts).then_some(1))?.max(1);
     let devices_per_node = per_node.unwrap_or(world.min(8)).clamp(1, world);
     Some(Cluster {
         devices_per_node,
@@ -251,6 +252,12 @@ fn cluster(facts: &Facts) -> Option<Cluster> {
         device_memory: device_memory(facts),
         host_memory: host_memory(facts),
     })
+}
+
+/// Whether each rank is known to hold all of the states: on the device that ran out they are then the same for one rank as for many, so that
+/// their number need not be known.
+fn holds_all(facts: &Facts) -> bool {
+    facts.text("kind") == Some("gpu_oom") && facts.text("config.sharding") == Some("replicated")
 }
 
 /// The memory of a device: from the error message, from the user, from the device's name (`A100-80G`, `NVIDIA
