@@ -27,8 +27,9 @@ pub fn gather(found: &FoundIncident, job: &Job, inputs: &[InputSummary], told: &
     if let Some((done, total)) = found.bar.filter(|(done, total)| 0 < *done && done < total) {
         facts.say("progress.share", Value::Number(done as f64 / total as f64));
     }
-    // A bar that is full is of a pass that ended, such as loading.
-    let done = found.bar.filter(|(done, total)| done < total).map_or(0, |(done, _)| done);
+    // A bar that is full is of a pass that ended, such as loading; one of so many counts bytes.
+    let counts_steps = |(done, total): &(u64, u64)| done < total && *total < 10_000_000;
+    let done = found.bar.filter(counts_steps).map_or(0, |(done, _)| done);
     facts.say("progress.done_steps", Value::Number(done as f64));
     facts.say("progress.steps", Value::Number(found.steps as f64));
     facts.say("progress.first", Value::Flag(found.is_first));

@@ -9,8 +9,10 @@ pub(super) struct Remembered<T> {
 }
 
 impl<T: Clone> Remembered<T> {
-    /// More texts than the rules have conditions; then all are forgotten.
-    const MOST: usize = 8192;
+    /// More texts than an incident asks for again; then all are forgotten.
+    const MOST: usize = 4096;
+    /// Longer texts are seldom asked for again, and are not kept.
+    const LONGEST: usize = 4096;
 
     pub fn new() -> Remembered<T> {
         Remembered { by_text: RefCell::default() }
@@ -22,6 +24,9 @@ impl<T: Clone> Remembered<T> {
             return Ok(known.clone());
         }
         let made = make(text)?;
+        if text.len() > Self::LONGEST {
+            return Ok(made);
+        }
         let mut by_text = self.by_text.borrow_mut();
         if by_text.len() >= Self::MOST {
             by_text.clear();

@@ -139,6 +139,9 @@ pub struct CodeCall {
     /// The argument by which all but the first of these values refer to the first.
     #[serde(default)]
     pub refers: Option<String>,
+    /// It cannot take that place where the code calls one of these, or has it for a text.
+    #[serde(default)]
+    pub unless: Vec<String>,
     /// The module of which it is a decorator of functions that evaluate, if it is one.
     #[serde(default)]
     pub decorates: Option<String>,

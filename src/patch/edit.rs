@@ -93,9 +93,11 @@ pub(super) fn edit(
 }
 
 /// Whether a program may read `key` from a file of this format: `zero_optimization.stage`, not `optimizer states on NVMe` or
-/// `torch.no_grad()`. Code is edited where it has the call.
+/// `torch.no_grad()`. Code is edited where it has the call; within an option's value there are names as well: `--model_args dtype`.
 fn is_key(format: Format, key: &str) -> bool {
-    format == Format::Python || !key.contains(|c: char| c.is_whitespace() || "()<>'\"".contains(c))
+    let is_name = |word: &str| !word.contains(|c: char| c.is_whitespace() || "()<>'\"".contains(c));
+    let is_of_option = || key.starts_with('-') && key.split(' ').count() == 2 && key.split(' ').all(is_name);
+    format == Format::Python || is_name(key) || is_of_option()
 }
 
 /// The script that the main command of `document` starts, if that command is a launcher: what stands behind the script is the script's.

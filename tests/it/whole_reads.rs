@@ -90,6 +90,11 @@ fn a_booster_gets_its_matrix_in_bins_where_it_learns_from_it() -> Outcome {
     assert!(written.contains("+rows = xgb.QuantileDMatrix(x1, y1)\n"), "{written}");
     assert!(written.contains("+held = xgb.QuantileDMatrix(x2, y2, weight=w2, ref=rows)\n"), "{written}");
     assert!(!written.contains("+asked"), "{written}");
+    // Black leaves a comma behind the last argument; folds are cut out of the whole matrix, which the other cannot be.
+    let folded = script("x1, y1").replace("weight=w2)", "\n    weight=w2,\n)");
+    assert!(diff(&report(&[("job.log", &log), ("trees.py", &folded)])?)?.contains("weight=w2, ref=rows,\n"));
+    let cut = script("x1, y1") + "xgb.cv(options, rows)\n";
+    assert!(patches(&report(&[("job.log", &log), ("trees.py", &cut)])?)?.iter().all(|patch| patch.diff.is_none()));
     // A file with a cache is read by parts already.
     let cached = report(&[("job.log", &log), ("trees.py", &script("'rows.svm#cache'"))])?;
     assert!(patches(&cached)?.iter().all(|patch| patch.diff.is_none()));

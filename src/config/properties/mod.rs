@@ -89,7 +89,13 @@ fn check_set(format: Format, text: &str, key: &str, value: &Value) -> Result<(),
     let Ok(after) = Document::read_as(format, "after", &edited) else { return fail("does not read", &edited) };
     let is_switched_off =
         before.get(key).is_some_and(|entry| entry.at.text.starts_with('-')) && *value == Value::Bool(false);
-    if !is_switched_off && after.get(key).map(|entry| as_read(format, &entry.value)) != Some(as_read(format, value)) {
+    // A number that stood in quotes stays text.
+    let is_quoted = format == Format::Yaml
+        && matches!(value, Value::Number(_))
+        && before.get(key).is_some_and(|entry| matches!(entry.value, Value::Text(_)));
+    let wanted = if is_quoted { Value::Text(value.to_string()) } else { as_read(format, value) };
+    let is_set = |read: &Value| *read == wanted || as_read(format, read) == as_read(format, value);
+    if !is_switched_off && !after.get(key).is_some_and(|entry| is_set(&entry.value)) {
         return fail("is not set", &edited);
     }
     let (mut old, mut new) = (settings(&before), settings(&after));

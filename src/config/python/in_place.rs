@@ -18,9 +18,11 @@ pub(super) type Replacements = Vec<(Range<usize>, String)>;
 /// A value of such a class, with a name of its own.
 struct Made<'t> {
     name: &'t str,
-    /// The name of the class, and the arguments with their brackets.
+    /// The name of the class.
     class: Syntax<'t>,
-    arguments: Syntax<'t>,
+    /// The names of its arguments, and where the last one ends.
+    named: Vec<&'t str>,
+    end: usize,
 }
 
 /// By the class that takes a place, the edits that give it all places where something learns from the values. Nothing of a class of
@@ -44,6 +46,17 @@ fn replacements<'t>(
         let name = node.child_by_field_name("function").and_then(|function| dotted(definitions, function));
         node.kind() == "call" && name.is_some_and(|name| row.learned_by.iter().any(|known| is_last(&name, known)))
     };
+    let is_against = |node: &Syntax<'t>| {
+        let said = match node.kind() {
+            "call" => node.child_by_field_name("function").map(|function| definitions.words(function)),
+            "string_content" => Some(definitions.words(*node)),
+            _ => None,
+        };
+        said.is_some_and(|said| row.unless.iter().any(|known| said == known || is_last(said, known)))
+    };
+    if nodes.iter().any(is_against) {
+        return None;
+    }
     let calls: Vec<Syntax<'t>> = nodes.iter().filter(learns).copied().collect();
     let given: HashSet<&str> = calls.iter().flat_map(|call| names_in(definitions, *call)).collect();
     let made: Vec<Made<'t>> = assignments(nodes)
@@ -66,8 +79,10 @@ fn replacements<'t>(
             if each.class.start_byte() < first.class.start_byte() {
                 return None;
             }
-            let end = each.arguments.end_byte().checked_sub(1)?;
-            edits.push((end..end, format!(", {argument}={}", first.name)));
+            if each.named.contains(&argument.as_str()) {
+                continue;
+            }
+            edits.push((each.end..each.end, format!(", {argument}={}", first.name)));
         }
     }
     Some(edits)
@@ -80,7 +95,10 @@ impl<'t> Made<'t> {
         let member = function.child_by_field_name("attribute")?;
         let is_file = arguments.named_child(0).is_none_or(|first| first.kind() == "string");
         let is_it = left.kind() == "identifier" && definitions.words(member) == class && !is_file;
-        is_it.then(|| Made { name: definitions.words(left), class: member, arguments })
+        let named = named_arguments(right).into_iter().map(|(name, _)| definitions.words(name)).collect();
+        let mut cursor = arguments.walk();
+        let last = arguments.named_children(&mut cursor).filter(|argument| argument.kind() != "comment").last()?;
+        is_it.then(|| Made { name: definitions.words(left), class: member, named, end: last.end_byte() })
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) fn as_script(text: &str) -> Cow<'_, str> {
 }
 
 /// Whether a line says what only a batch file says, or starts a program by a path of Windows.
-fn is_batch(text: &str) -> bool {
+pub(super) fn is_batch(text: &str) -> bool {
     let says = |line: &str| {
         let first = line.split_whitespace().next().unwrap_or_default().trim_matches('"').to_ascii_lowercase();
         let is_path = first.contains('\\') && [".exe", ".bat", ".cmd"].iter().any(|end| first.ends_with(end));

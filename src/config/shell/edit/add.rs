@@ -9,7 +9,7 @@ use super::super::arguments::{Argument, Form};
 use super::super::expand::Field;
 use super::super::script::{Assignment, Call, Role};
 use super::super::words::{Quote, name_length};
-use super::super::{CommandLine, allocator_options, are_together, home, is_spread, option_words, part};
+use super::super::{CommandLine, allocator_options, are_together, batch, home, is_spread, option_words, part};
 use super::{Editor, is_safe};
 use crate::knowledge::Launchers;
 
@@ -280,6 +280,10 @@ impl Editor<'_> {
 
     /// Adds a variable for the command: beside the assignments before it, behind the exports, or on a line of its own.
     fn add_variable(&self, name: &str, value: Option<&str>) -> Option<Vec<Edit>> {
+        // `set` of Windows is no word of a shell, and would not be read back.
+        if batch::is_batch(self.text) {
+            return None;
+        }
         let command = self.wanted.command.or(self.shell.main);
         let call = command.and_then(|command| self.command_line(command));
         let nested = call.is_some_and(|(call, _)| call.within.is_some());
