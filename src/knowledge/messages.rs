@@ -193,6 +193,9 @@ impl MessageFile {
     }
 }
 
+/// What stands behind most amounts.
+const UNITS: [&str; 9] = ["KB", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "bytes"];
+
 impl Message {
     /// Literals of which one occurs in its line.
     pub fn triggers(&self) -> impl Iterator<Item = &str> {
@@ -237,6 +240,11 @@ impl Message {
         }
         if self.triggers().chain(self.within.iter().map(|text| &**text)).any(|text| text.trim().is_empty()) {
             return of_it("has a text without a letter, which nearly every line contains");
+        }
+        if self.triggers().any(|text| UNITS.contains(&text.trim())) {
+            return of_it(
+                "has a unit for its text: most lines with figures have it, and what knows no format reads none of them then",
+            );
         }
         let claims = [self.kind.is_some(), self.exit.is_some(), self.failure.is_some(), self.moment]
             .iter()

@@ -199,6 +199,8 @@ fn arrays_that_a_loop_collects_on_the_host_are_named_largest_first() -> Outcome 
 fn what_grows_by_results_grows_with_any_batch() -> Outcome {
     let script =
         script("total += loss\n        preds.append(pred)").replace("model(x)\n", "DataLoader(d, batch_size=8)\n");
+    let end = report(&[("job.log", &growing("mem alloc").replace(".50 GB", "500 MiB")), ("train.py", &script)])?;
+    assert_eq!(cause(&end)?, "gpu_memory_growth");
     let end = report(&[("job.log", &growing("mem alloc")), ("train.py", &script)])?;
     assert!(turned(&end)?.iter().all(|knob| !knob.contains("batch")), "{:?}", turned(&end)?);
     let told = root(&end)?.diagnoses[0].why.contains("`preds.append(pred), total += loss`");
