@@ -72,9 +72,8 @@ impl JobConfig<'_> {
         let is_knob = |row: &SettingRow| row.keys.iter().any(|key| knob.knows(key));
         let is_setting = dialects.iter().flat_map(|dialect| dialect.setting.values()).any(is_knob);
         let asks = |row: &&FactRow| {
-            let asks =
-                |fact: &str| row.asks_any(&[fact]) && row.expressions().flat_map(|it| names(it)).any(|it| it == fact);
-            knob.fact.as_deref().is_some_and(asks)
+            let mut asked = row.expressions().flat_map(|expression| names(expression));
+            knob.fact.as_deref().is_some_and(|fact| row.asks_any(&[fact]) && asked.any(|name| name == fact))
         };
         if !is_setting && !rows.values().flatten().any(asks) {
             return Vec::new();

@@ -9,7 +9,6 @@ use crate::facts::{Evaluator, Facts, names};
 use crate::knowledge::Fact;
 
 /// A fact that others imply, and the names that its conditions ask for.
-#[derive(Clone)]
 struct Implied<'k> {
     fact: &'k Fact,
     asks: Vec<&'k str>,
@@ -80,7 +79,7 @@ impl Inferred {
             fresh = open.into_iter().map(|implied| &*implied.fact.name).collect();
         }
         let closed: HashSet<&Arc<str>> = closed.into_iter().map(|implied| &implied.fact.name).collect();
-        all.iter().filter(|implied| !closed.contains(&implied.fact.name)).cloned().collect()
+        all.into_iter().filter(|implied| !closed.contains(&implied.fact.name)).collect()
     }
 }
 

@@ -39,8 +39,6 @@ impl Short {
 /// A hash table of literals by their endings, the longest of a bucket first.
 #[derive(Debug)]
 struct Table {
-    /// A bitmap over the hash of an ending: most that end with four known bytes have other bytes before them.
-    ends: Box<[u64; 1 << (ENDS_BITS - 6)]>,
     /// The beginning of each bucket, and the end of the last.
     buckets: Vec<u32>,
     tails: Vec<(u64, u32)>,
@@ -49,8 +47,6 @@ struct Table {
 impl Table {
     fn new(unsorted: Vec<(u64, u32)>, all: &[Box<[u8]>]) -> Table {
         let count = (2 * unsorted.len()).next_power_of_two().max(64);
-        let mut ends = Box::new([0; _]);
-        unsorted.iter().for_each(|(tail, _)| set(&mut ends[..], bit_of_tail(*tail)));
         let mut buckets = vec![0; count + 1];
         unsorted.iter().for_each(|(tail, _)| buckets[bucket(*tail, count) + 1] += 1);
         (1..=count).for_each(|own| buckets[own] += buckets[own - 1]);
@@ -65,18 +61,13 @@ impl Table {
         for own in buckets.windows(2).filter(|own| own[1] - own[0] > 1) {
             tails[own[0] as usize..own[1] as usize].sort_by_key(longest_first);
         }
-        Table { ends, buckets, tails }
+        Table { buckets, tails }
     }
 
     /// The literals that end with `tail`.
     fn of(&self, tail: u64) -> impl Iterator<Item = u32> {
-        let own = match is_set(&self.ends[..], bit_of_tail(tail)) {
-            true => {
-                let bucket = bucket(tail, self.buckets.len() - 1);
-                &self.tails[self.buckets[bucket] as usize..self.buckets[bucket + 1] as usize]
-            }
-            false => &[],
-        };
+        let bucket = bucket(tail, self.buckets.len() - 1);
+        let own = &self.tails[self.buckets[bucket] as usize..self.buckets[bucket + 1] as usize];
         own.iter().filter(move |(its, _)| *its == tail).map(|(_, index)| *index)
     }
 }
@@ -157,10 +148,6 @@ fn set(bits: &mut [u64], bit: usize) {
 
 fn is_set(bits: &[u64], bit: usize) -> bool {
     bits[bit / 64] >> (bit % 64) & 1 == 1
-}
-
-fn bit_of_tail(tail: u64) -> usize {
-    (tail.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - ENDS_BITS)) as usize
 }
 
 fn bit(gram: u32) -> usize {

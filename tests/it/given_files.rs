@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use crate::support::analyzed::{patches, report, root};
+use crate::support::analyzed::{added_lines, patches, report, root};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -26,9 +26,8 @@ fn loading(call: &str) -> String {
 fn added(files: &[(&str, &str)]) -> Result<Vec<String>, Box<dyn Error>> {
     let report = report(files)?;
     let patches = root(&report)?.diagnoses.iter().flat_map(|diagnosis| &diagnosis.patches);
-    let lines = patches.filter_map(|patch| patch.diff.as_deref()).flat_map(str::lines);
-    let added = lines.filter(|line| line.starts_with('+') && !line.starts_with("+++"));
-    Ok(added.map(|line| line[1..].trim().to_owned()).collect())
+    let lines = patches.filter_map(|patch| patch.diff.as_deref()).flat_map(added_lines);
+    Ok(lines.map(str::to_owned).collect())
 }
 
 fn has(files: &[(&str, &str)], line: &str) -> Outcome {

@@ -2,30 +2,17 @@
 
 use std::error::Error;
 
-use oomdoc::model::{Patch, Report};
+use oomdoc::model::Report;
 
-use crate::support::analyzed::report;
+use crate::support::analyzed::{added_lines, patches, report, turned};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// The patches of the first cause.
-fn patches(report: &Report) -> Vec<&Patch> {
-    let first = report.incidents.first().and_then(|incident| incident.diagnoses.first());
-    first.map(|diagnosis| diagnosis.patches.iter().collect()).unwrap_or_default()
-}
-
-fn knobs(report: &Report) -> Vec<&str> {
-    patches(report).iter().map(|patch| &*patch.knob).collect()
-}
-
 /// The lines that the change of `knob` adds to the given files.
 fn added(report: &Report, knob: &str) -> Result<Vec<String>, Box<dyn Error>> {
-    let all = patches(report);
-    let patch =
-        all.iter().find(|patch| &*patch.knob == knob).ok_or_else(|| format!("no {knob} in {:?}", knobs(report)))?;
-    let diff = patch.diff.clone().unwrap_or_default();
-    let is_added = |line: &&str| line.starts_with('+') && !line.starts_with("+++");
-    Ok(diff.lines().filter(is_added).map(|line| line[1..].trim().to_owned()).collect())
+    let patch = patches(report)?.iter().find(|patch| &*patch.knob == knob);
+    let patch = patch.ok_or_else(|| format!("no {knob} in {:?}", turned(report)))?;
+    Ok(added_lines(patch.diff.as_deref().unwrap_or_default()).into_iter().map(str::to_owned).collect())
 }
 
 const DESCRIBED: &str = "Name:             chat-5d8f7c9b4-k2m8q
@@ -101,7 +88,7 @@ fn an_argument_that_takes_an_object_is_given_one_with_its_import() -> Outcome {
         .replace("StableDiffusion3Pipeline", "SD3Transformer2DModel")
         .replace("pipe(\"a boat\").images[0]", "pipe(latents)");
     let end = report(&[("job.log", &log), ("draw.py", &part)])?;
-    for patch in patches(&end) {
+    for patch in patches(&end)? {
         assert!(!patch.diff.as_deref().unwrap_or_default().contains("\"nf4\")"), "{patch:?}");
     }
     Ok(())
@@ -113,7 +100,7 @@ fn faster_whisper_is_a_program_of_its_own() -> Outcome {
     let code = "from faster_whisper import WhisperModel\n\nmodel = WhisperModel(\"large-v2\", device=\"cuda\", compute_type=\"float16\")\nsegments, _ = model.transcribe(\"talk.mp3\")\n";
     let end = report(&[("job.log", log), ("subtitles.py", code)])?;
     assert_eq!(
-        knobs(&end).get(..3),
+        turned(&end)?.get(..3),
         Some(&["WhisperModel.compute_type", "WhisperModel.model_size_or_path", "WhisperModel.device"][..])
     );
     let call = |model: &str, device: &str, bits: &str| {
@@ -127,7 +114,7 @@ fn faster_whisper_is_a_program_of_its_own() -> Outcome {
     let own = log
         .replace("faster_whisper/transcribe.py", "whisper/transcribe.py")
         .replace("WhisperModel(\"large-v2\", device=\"cuda\", compute_type=\"float16\")", "load_model(\"large-v2\")");
-    assert!(!knobs(&report(&[("job.log", &own)])?).contains(&"WhisperModel.compute_type"));
+    assert!(!turned(&report(&[("job.log", &own)])?)?.contains(&"WhisperModel.compute_type"));
     Ok(())
 }
 
@@ -140,14 +127,14 @@ fn shared(device: &str, command: &str) -> String {
 #[test]
 fn what_an_earlier_engine_left_is_ended_by_its_number() -> Outcome {
     let end = report(&[("job.log", &shared("0", "VLLM::EngineCore"))])?;
-    let all = patches(&end);
+    let all = patches(&end)?;
     let first = all.first().ok_or("no patch")?;
     assert_eq!(first.to.as_ref().map(ToString::to_string).as_deref(), Some("40117"), "{first:?}");
-    assert_eq!(all.len(), 2, "{:?}", knobs(&end));
+    assert_eq!(all.len(), 2, "{:?}", turned(&end)?);
     // A stranger's process is not ended before another device is tried, but its number is said all the same.
     let end = report(&[("job.log", &shared("0", "python annotate.py"))])?;
-    let all = patches(&end);
-    assert_eq!(knobs(&end).first(), Some(&"CUDA_VISIBLE_DEVICES"));
+    let all = patches(&end)?;
+    assert_eq!(turned(&end)?.first(), Some(&"CUDA_VISIBLE_DEVICES"));
     assert!(all.iter().any(|patch| patch.to.as_ref().is_some_and(|to| to.to_string() == "40117")), "{all:?}");
     Ok(())
 }
@@ -161,9 +148,9 @@ fn a_cache_in_8_bits_is_proposed_only_where_it_fits() -> Outcome {
     };
     let run = "./llama-server -m model.gguf -c 65536 -ngl 99\n";
     let all = |free| report(&[("job.log", &log(free)), ("run.sh", run)]);
-    assert!(knobs(&all(9900)?).contains(&"--flash-attn"), "{:?}", knobs(&all(9900)?));
+    assert!(turned(&all(9900)?)?.contains(&"--flash-attn"), "{:?}", turned(&all(9900)?)?);
     // 4403 + 4424 MiB.
-    assert!(!knobs(&all(8800)?).contains(&"--flash-attn"), "{:?}", knobs(&all(8800)?));
+    assert!(!turned(&all(8800)?)?.contains(&"--flash-attn"), "{:?}", turned(&all(8800)?)?);
     Ok(())
 }
 
@@ -176,7 +163,7 @@ fn a_tag_is_as_large_as_what_is_available() -> Outcome {
     };
     let tag = |available| {
         let end = report(&[("job.log", &log(available))])?;
-        let to = patches(&end).iter().find(|patch| &*patch.knob == "ollama run").and_then(|patch| patch.to.clone());
+        let to = patches(&end)?.iter().find(|patch| &*patch.knob == "ollama run").and_then(|patch| patch.to.clone());
         Ok::<_, Box<dyn Error>>(to.map(|to| to.to_string()).unwrap_or_default())
     };
     assert_eq!(tag(27_917_287_424)?, "<a tag of at most 32b in 4 bits>");
@@ -199,10 +186,10 @@ fn an_engine_whose_weights_do_not_fit_gets_an_edit_that_holds_them() -> Outcome 
     let end = |model: &str| report(&[("job.log", &log(model)), ("compose.yaml", &compose(model))]);
     let known = end("Qwen/Qwen2.5-14B-Instruct")?;
     assert_eq!(added(&known, "--model")?, ["--model Qwen/Qwen2.5-14B-Instruct-AWQ"]);
-    assert_eq!(knobs(&known).first(), Some(&"--model"));
+    assert_eq!(turned(&known)?.first(), Some(&"--model"));
     // Of others nobody knows a repository; the engine can still quantise while it loads.
     let other = end("mistralai/Mistral-Small-24B-Instruct-2501")?;
-    assert!(!knobs(&other).contains(&"--model"), "{:?}", knobs(&other));
+    assert!(!turned(&other)?.contains(&"--model"), "{:?}", turned(&other)?);
     assert!(added(&other, "--quantization")?.iter().any(|line| line.contains("--quantization bitsandbytes")));
     Ok(())
 }
@@ -223,7 +210,7 @@ fn options_are_given_to_the_line_that_starts_comfyui() -> Outcome {
         log.replace("comfy/samplers.py\", line 210, in calc_cond_batch", "comfy/sd.py\", line 464, in decode_tiled_");
     let end = report(&[("job.log", &tiled), ("start.sh", "cd ComfyUI\npython main.py --listen\n")])?;
     assert_eq!(added(&end, "--cpu-vae")?, ["python main.py --listen --cpu-vae"]);
-    assert!(!knobs(&end).contains(&"--use-pytorch-cross-attention"), "{:?}", knobs(&end));
+    assert!(!turned(&end)?.contains(&"--use-pytorch-cross-attention"), "{:?}", turned(&end)?);
     // Another script is no line that starts it.
     assert_eq!(lowvram("start.sh", "python prepare.py --listen\n")?, [""; 0]);
     Ok(())

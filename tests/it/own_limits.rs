@@ -5,7 +5,7 @@ use std::error::Error;
 
 use oomdoc::model::{Patch, Report};
 
-use crate::support::analyzed::report;
+use crate::support::analyzed::{added_lines, report};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -16,8 +16,7 @@ fn first(report: &Report) -> Option<&Patch> {
 /// What the first patch adds to the files.
 fn added(report: &Report) -> String {
     let diff = first(report).and_then(|patch| patch.diff.clone()).unwrap_or_default();
-    let is_added = |line: &&str| line.starts_with('+') && !line.starts_with("+++");
-    diff.lines().filter(is_added).map(|line| line[1..].trim()).collect::<Vec<_>>().join(" | ")
+    added_lines(&diff).join(" | ")
 }
 
 /// The names of all changes against the first cause.

@@ -4,15 +4,14 @@ use std::error::Error;
 
 use oomdoc::model::Report;
 
-use crate::support::analyzed::{cause, patches, report, turned};
+use crate::support::analyzed::{added_lines, cause, patches, report, turned};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
 /// What the first change adds.
 fn added(report: &Report) -> Result<String, Box<dyn Error>> {
     let diff = patches(report)?.first().and_then(|patch| patch.diff.clone()).unwrap_or_default();
-    let is_added = |line: &&str| line.starts_with('+') && !line.starts_with("+++");
-    Ok(diff.lines().filter(is_added).map(|line| line[1..].trim()).collect::<Vec<_>>().join("|"))
+    Ok(added_lines(&diff).join("|"))
 }
 
 fn torch_oom(requested: &str) -> String {

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use oomdoc::model::{Diagnosis, Patch, Report};
 
-use crate::support::analyzed::report;
+use crate::support::analyzed::{added_lines, report};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -22,8 +22,7 @@ fn added(report: &Report, knob: &str) -> Result<Vec<String>, Box<dyn Error>> {
     let is_it = |patch: &&Patch| patch.knob == knob;
     let Some(patch) = first(report)?.patches.iter().find(is_it) else { return Ok(Vec::new()) };
     let diff = patch.diff.clone().unwrap_or_default();
-    let is_added = |line: &&str| line.starts_with('+') && !line.starts_with("+++");
-    Ok(diff.lines().filter(is_added).map(|line| line[1..].trim().to_owned()).collect())
+    Ok(added_lines(&diff).into_iter().map(str::to_owned).collect())
 }
 
 #[test]

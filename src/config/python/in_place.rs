@@ -7,7 +7,7 @@ use tree_sitter::Node as Syntax;
 
 use super::literal::Definitions;
 use super::{assignments, dotted, in_order, named_arguments, parts};
-use crate::knowledge::{CodeCall, CodeWords};
+use crate::knowledge::{CodeCall, CodeWords, ends_in};
 
 /// More such values than people make.
 const MOST: usize = 16;
@@ -44,7 +44,7 @@ fn replacements<'t>(
 ) -> Option<Replacements> {
     let learns = |node: &&Syntax<'t>| {
         let name = node.child_by_field_name("function").and_then(|function| dotted(definitions, function));
-        node.kind() == "call" && name.is_some_and(|name| row.learned_by.iter().any(|known| is_last(&name, known)))
+        node.kind() == "call" && name.is_some_and(|name| row.learned_by.iter().any(|known| is_member(&name, known)))
     };
     let is_against = |node: &Syntax<'t>| {
         let said = match node.kind() {
@@ -52,7 +52,7 @@ fn replacements<'t>(
             "string_content" => Some(definitions.words(*node)),
             _ => None,
         };
-        said.is_some_and(|said| row.unless.iter().any(|known| said == known || is_last(said, known)))
+        said.is_some_and(|said| row.unless.iter().any(|known| ends_in(said, known)))
     };
     if nodes.iter().any(is_against) {
         return None;
@@ -102,9 +102,9 @@ impl<'t> Made<'t> {
     }
 }
 
-/// Whether `name`, dotted, is a member called `last`.
-fn is_last(name: &str, last: &str) -> bool {
-    name.rsplit_once('.').is_some_and(|(_, member)| member == last)
+/// Whether `name` is that of a module's `member`, and not of a function of one's own.
+fn is_member(name: &str, member: &str) -> bool {
+    name != member && ends_in(name, member)
 }
 
 /// The names in the arguments of `call`, and in the lists that these are names of.

@@ -66,6 +66,12 @@ pub fn diff(report: &Report) -> Outcome<String> {
     Ok(patches(report)?.first().and_then(|patch| patch.diff.clone()).unwrap_or_default())
 }
 
+/// The lines that `diff` adds, without their signs and indentation.
+pub fn added_lines(diff: &str) -> Vec<&str> {
+    let is_added = |line: &&str| line.starts_with('+') && !line.starts_with("+++");
+    diff.lines().filter(is_added).map(|line| line[1..].trim()).collect()
+}
+
 /// What the allocator of a GPU of `capacity` GiB says.
 pub fn refused(requested: &str, capacity: f64) -> String {
     let held = capacity - 0.05;
