@@ -113,8 +113,9 @@ impl Announcements {
         let line = &line[..line.floor_char_boundary(READ)];
         let words: Vec<(usize, String)> = words(line).collect();
         let verb = (0..words.len().min(FIRST)).find_map(|at| {
-            let (length, known) = self.verb_at(&words[at..])?;
-            begins(line, &words[..at], words[at].0).then_some((at + length, known))
+            // Few words begin a message, and asking for that is cheaper than looking them up.
+            let (length, known) = begins(line, &words[..at], words[at].0).then(|| self.verb_at(&words[at..]))??;
+            Some((at + length, known))
         });
         let (behind, known) = verb?;
         let behind = &words[behind..];

@@ -11,6 +11,8 @@ const ALIKE: usize = 16;
 const MOST_EVENTS: usize = 4096;
 /// Most victims that folded events may add to a kept one.
 const MOST_VICTIMS: usize = 4096;
+/// This many characters of a line decide whether it is alike, digits aside.
+const COMPARED: usize = 160;
 /// Most points kept of a series.
 const POINTS: usize = 256;
 
@@ -90,8 +92,13 @@ fn likeness(event: &Event) -> String {
         What::Memory { series } => series.to_string(),
         What::Finished | What::Notice => String::new(),
     };
-    state.reserve(160);
-    state.extend(event.at.text.chars().filter(|c| !c.is_ascii_digit()).take(160));
+    let mut left = COMPARED;
+    state.reserve(left);
+    for part in event.at.text.split(|c: char| c.is_ascii_digit()) {
+        let end = part.char_indices().nth(left).map_or(part.len(), |(end, _)| end);
+        state.push_str(&part[..end]);
+        left -= part[..end].chars().count();
+    }
     state
 }
 

@@ -8,7 +8,7 @@ mod printed;
 mod recent;
 mod signs;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -119,8 +119,8 @@ pub struct Extractor<'g> {
     threads: usize,
     origins: Origins,
     open: OpenMessages,
-    marks: HashMap<usize, PhaseMark>,
-    bars: HashMap<usize, Bars>,
+    marks: BTreeMap<usize, PhaseMark>,
+    bars: BTreeMap<usize, Bars>,
     /// Whether anything showed that a step was done.
     has_stepped: bool,
     now: LineContext,
@@ -149,8 +149,8 @@ impl<'g> Extractor<'g> {
             threads: 1,
             origins: Origins::default(),
             open: OpenMessages::default(),
-            marks: HashMap::new(),
-            bars: HashMap::new(),
+            marks: BTreeMap::new(),
+            bars: BTreeMap::new(),
             has_stepped: false,
             now: LineContext::default(),
             printed: Printed::default(),

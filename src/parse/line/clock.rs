@@ -13,10 +13,19 @@ use crate::model::{Clock, Timestamp};
 
 /// `2026-03-01 10:00:00,123`, `2026-03-01T10:00:00.123456Z`, `2026-03-01_10:00:00`, `2026/03/01 …`, with or without zone.
 pub(in crate::parse) fn iso(input: &str) -> IResult<&str, Timestamp> {
-    let separator = || one_of("-/:");
-    let (rest, (year, _, month, _, day)) =
-        (number(4, 4), separator(), number(2, 2), separator(), number(2, 2)).parse(input)?;
-    let (rest, (time, fraction)) = preceded(one_of("T _-"), clock_time).parse(rest)?;
+    // On bytes, since every line of some logs begins so.
+    let is_separator = |byte: u8| matches!(byte, b'-' | b'/' | b':');
+    let read = || match input.as_bytes() {
+        [y0, y1, y2, y3, first, m0, m1, second, d0, d1, b'T' | b' ' | b'_' | b'-', ..]
+            if is_separator(*first) && is_separator(*second) =>
+        {
+            let year = two(*y0, *y1)? * 100 + two(*y2, *y3)?;
+            Some((year, two(*m0, *m1)?, two(*d0, *d1)?, &input[11..]))
+        }
+        _ => None,
+    };
+    let (year, month, day, rest) = read().ok_or_else(|| invalid(input))?;
+    let (rest, (time, fraction)) = clock_time(rest)?;
     let (rest, offset) = opt(zone).parse(rest)?;
     at(rest, Clock::Wall, year as i16, month, day, time, fraction - f64::from(offset.unwrap_or(0)))
 }
@@ -84,23 +93,32 @@ pub(in crate::parse) fn uptime(input: &str) -> IResult<&str, Timestamp> {
 }
 
 fn at(rest: &str, clock: Clock, year: i16, month: u32, day: u32, time: Time, extra: f64) -> IResult<&str, Timestamp> {
-    let invalid = || nom::Err::Error(nom::error::Error::new(rest, nom::error::ErrorKind::Verify));
-    let date = Date::new(year, month as i8, day as i8).map_err(|_| invalid())?;
-    let instant = Offset::UTC.to_timestamp(DateTime::from_parts(date, time)).map_err(|_| invalid())?;
+    let date = Date::new(year, month as i8, day as i8).map_err(|_| invalid(rest))?;
+    let instant = Offset::UTC.to_timestamp(DateTime::from_parts(date, time)).map_err(|_| invalid(rest))?;
     Ok((rest, Timestamp { clock, seconds: instant.as_second() as f64 + extra }))
 }
 
 /// `hh:mm:ss` and a fraction after a point or comma.
 fn clock_time(input: &str) -> IResult<&str, (Time, f64)> {
-    let (rest, (hour, _, minute, _, second)) =
-        (number(2, 2), char(':'), number(2, 2), char(':'), number(2, 2)).parse(input)?;
-    let (rest, fraction) = opt(preceded(one_of(".,"), digit1)).parse(rest)?;
-    let fraction = fraction.map_or(0.0, fraction_of);
-    let time = Time::new(hour as i8, minute as i8, second.min(59) as i8, 0);
-    match time {
-        Ok(time) => Ok((rest, (time, fraction))),
-        Err(_) => Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::Verify))),
-    }
+    let read = || match input.as_bytes() {
+        [h0, h1, b':', m0, m1, b':', s0, s1, ..] => {
+            let (hour, minute, second) = (two(*h0, *h1)?, two(*m0, *m1)?, two(*s0, *s1)?);
+            Time::new(hour as i8, minute as i8, second.min(59) as i8, 0).ok()
+        }
+        _ => None,
+    };
+    let time = read().ok_or_else(|| invalid(input))?;
+    let (rest, fraction) = opt(preceded(one_of(".,"), digit1)).parse(&input[8..])?;
+    Ok((rest, (time, fraction.map_or(0.0, fraction_of))))
+}
+
+/// The number of two digits.
+fn two(tens: u8, ones: u8) -> Option<u32> {
+    (tens.is_ascii_digit() && ones.is_ascii_digit()).then(|| u32::from(tens - b'0') * 10 + u32::from(ones - b'0'))
+}
+
+fn invalid(input: &str) -> nom::Err<nom::error::Error<&str>> {
+    nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::Verify))
 }
 
 /// The value of `digits` after a point.

@@ -135,9 +135,9 @@ fn read_file<'m>(
             }
         }
     }
-    let series = What::Memory { series: origin::series(file.series(), record.origin()) };
+    let series = || What::Memory { series: origin::series(file.series(), record.origin()) };
     events.extend(memory.event(record, file.producer.as_str(), series));
-    events.extend(notice.event(record, file.producer.as_str(), What::Notice));
+    events.extend(notice.event(record, file.producer.as_str(), || What::Notice));
 }
 
 /// Whether the conditions of `row` on other words in the line hold.

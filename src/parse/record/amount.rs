@@ -185,7 +185,8 @@ fn number(input: &str) -> IResult<&str, f64> {
     let fraction = (char('.'), take_while(digit));
     let exponent = (one_of("eE"), opt(one_of("+-")), take_while1(digit));
     let words = recognize((opt(char('-')), whole, opt(fraction), opt(exponent)));
-    map_opt(words, |text: &str| text.replace(',', "").parse().ok()).parse(input)
+    let plain = |text: &str| if text.contains(',') { text.replace(',', "").parse() } else { text.parse() };
+    map_opt(words, |text| plain(text).ok()).parse(input)
 }
 
 /// Fails if the number goes on: `12,34`, `1.2.3`, `12_000`, a hole in the file.

@@ -37,9 +37,9 @@ impl<'a> Stated<'a> {
         });
     }
 
-    /// The event, unless nothing was stated.
-    pub fn event(self, record: &Record, producer: &'static str, what: What) -> Option<Event> {
-        let mut event = record.event(producer, self.first?, what);
+    /// The event, of the sort that `what` makes, unless nothing was stated.
+    pub fn event(self, record: &Record, producer: &'static str, what: impl FnOnce() -> What) -> Option<Event> {
+        let mut event = record.event(producer, self.first?, what());
         (event.figures, event.facts) = (self.figures, self.facts);
         Some(event)
     }

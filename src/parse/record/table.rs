@@ -78,8 +78,9 @@ impl Table {
                 States::Fact(key) => notice.add_fact(record, key, words, read),
             }
         }
-        let series = What::Memory { series: origin::series(self.series, record.origin()) };
-        let events = [memory.event(record, self.producer, series), notice.event(record, self.producer, What::Notice)];
+        let series = || What::Memory { series: origin::series(self.series, record.origin()) };
+        let notice = notice.event(record, self.producer, || What::Notice);
+        let events = [memory.event(record, self.producer, series), notice];
         events.into_iter().flatten().collect()
     }
 }

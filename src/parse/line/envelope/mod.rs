@@ -26,8 +26,8 @@ use nom::combinator::{opt, peek, recognize, rest, verify};
 use nom::sequence::preceded;
 use nom::{IResult, Offset, Parser};
 use process::{
-    bare_rank, host_and_rank, launcher_rank, mpi_task, nccl, nccl_device, petsc, pid_before_level, rank, ray_actor,
-    redis, slurm_task, torchrun_label, ucx, vllm_worker, watched,
+    bare_rank, host_and_rank, in_parentheses, launcher_rank, mpi_task, nccl, nccl_device, petsc, pid_before_level,
+    rank, redis, slurm_task, torchrun_label, ucx, watched,
 };
 use system::{
     address, compose, daemon, dmesg_level, host_label, human_stamp, kernel_level, kernel_program, kernel_stamp, logcat,
@@ -140,7 +140,7 @@ fn last_repeated(body: &str) -> Option<(&str, &str)> {
 fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
     match text.as_bytes().first() {
         Some(b'[') => bracketed(text),
-        Some(b'(') => alt((vllm_worker, ray_actor)).parse(text),
+        Some(b'(') => in_parentheses(text),
         Some(b'<') => alt((kernel_level, syslog_5424)).parse(text),
         // `10月 19 22:21:15` of a Chinese or Japanese journal.
         Some(b'0'..=b'9') if is_month_number(text.as_bytes()) => syslog_time(text),
@@ -191,8 +191,21 @@ fn bracketed(text: &str) -> IResult<&str, Facts<'_>> {
         .parse(text),
         [_, b' ', ..] => alt((kernel_stamp, human_stamp)).parse(text),
         // One word: no date, which has blanks.
-        [_, b'a'..=b'z', rest @ ..] if memchr2(b' ', b']', rest).is_some_and(|end| rest[end] == b']') => {
-            alt((rank, host_and_rank, launcher_rank, logger_name, logger_place, labelled_level)).parse(text)
+        [_, b'a'..=b'z', rest @ ..] if let Some(end) = end_of_word(rest) => {
+            // Nearly every word is a place in the source; ranks have a colon behind the bracket or one of two words in it.
+            let is_of_place = !matches!(text.as_bytes()[1], b'p' | b'r') && rest.get(end + 1) != Some(&b':');
+            match is_of_place {
+                true => alt((logger_place, logger_name, labelled_level)).parse(text),
+                false => {
+                    alt((rank, host_and_rank, launcher_rank, logger_name, logger_place, labelled_level)).parse(text)
+                }
+            }
+        }
+        // One word of capital letters is a level, or stands for a date that was taken out.
+        [_, b'A'..=b'Z', rest @ ..]
+            if end_of_word(rest).is_some_and(|end| rest[..end].iter().all(u8::is_ascii_uppercase)) =>
+        {
+            alt((dated_level, bracketed_time, labelled_level)).parse(text)
         }
         [_, b'A'..=b'Z', ..] => alt((
             rank,
@@ -220,6 +233,11 @@ fn bracketed(text: &str) -> IResult<&str, Facts<'_>> {
         .parse(text),
         _ => any_bracketed(text),
     }
+}
+
+/// Where the bracket behind the one word at the beginning of `text` stands.
+fn end_of_word(text: &[u8]) -> Option<usize> {
+    memchr2(b' ', b']', text).filter(|end| text[*end] == b']')
 }
 
 /// Any prefix in brackets, of those that may fit the first.

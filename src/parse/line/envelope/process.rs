@@ -1,11 +1,11 @@
 //! Prefixes that name the process that wrote a line: ranks, workers, tasks.
 
 use nom::branch::alt;
-use nom::bytes::complete::{tag, tag_no_case, take_till, take_until, take_while_m_n, take_while1};
+use nom::bytes::complete::{tag, tag_no_case, take_until, take_while_m_n, take_while1};
 use nom::character::complete::{char, one_of, space0, space1, u32 as integer};
-use nom::combinator::{map_opt, not, opt, peek, recognize, verify};
+use nom::combinator::{map_opt, not, opt, peek, verify};
 use nom::number::complete::double;
-use nom::sequence::{delimited, pair, preceded, separated_pair, terminated};
+use nom::sequence::{delimited, pair, preceded, terminated};
 use nom::{IResult, Parser};
 
 use super::super::clock;
@@ -138,45 +138,70 @@ pub(super) fn redis(text: &str) -> IResult<&str, Facts<'_>> {
     Ok((rest, Facts { pid: Some(pid), ..Facts::default() }))
 }
 
-/// `(WorkerDict pid=12345, ip=10.0.0.7) `, `(pid=12345) `, `(raylet) `, `(raylet, ip=10.0.0.7) `, `(autoscaler +1h2m3s) `
-pub(super) fn ray_actor(text: &str) -> IResult<&str, Facts<'_>> {
-    let pid = || preceded(tag("pid="), integer);
-    let ip = preceded(tag(", ip="), take_while1(|c: char| c.is_ascii_hexdigit() || matches!(c, '.' | ':')));
-    let daemon =
-        alt((tag("raylet"), tag("gcs_server"), recognize((tag("autoscaler"), opt((char(' '), word_in_parens))))));
-    let named = separated_pair(take_until(" pid="), char(' '), pid());
-    let name_and_pid = alt((
-        pid().map(|pid| (None, Some(pid))),
-        daemon.map(|name: &str| (Some(name), None)),
-        named.map(|(name, pid)| (Some(name), Some(pid))),
-    ));
-    let (rest, ((role, pid), host)) = delimited(char('('), pair(name_and_pid, opt(ip)), char(')')).parse(text)?;
-    let (rest, _) = blank(rest)?;
-    // Anything longer or with a bracket is a sentence in parentheses.
-    if role.is_some_and(|role: &str| role.len() > 120 || role.contains([')', '('])) {
-        return Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::TooLarge)));
-    }
-    let (rest, _) = opt((opt(char(' ')), source_place, tag(": "))).parse(rest)?;
-    let role = role.map(|role| role.split(' ').next().unwrap_or(role));
-    Ok((rest, Facts { role, pid, host, ..Facts::default() }))
+/// A process between parentheses: a worker of vLLM or an actor or daemon of Ray. Every line of some logs begins so, and it is taken apart by
+/// hand because that costs a tenth of trying one alternative after the other.
+pub(super) fn in_parentheses(text: &str) -> IResult<&str, Facts<'_>> {
+    let read = || {
+        let (inside, rest) = text.strip_prefix('(')?.split_once(')')?;
+        let (rest, ()) = blank(rest).ok()?;
+        if let Some(facts) = vllm_worker(inside) {
+            return Some((rest, facts));
+        }
+        let facts = ray_actor(inside)?;
+        let (rest, _) = opt((opt(char(' ')), source_place, tag(": "))).parse(rest).ok()?;
+        Some((rest, facts))
+    };
+    read().ok_or_else(|| nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::Alt)))
 }
 
-fn word_in_parens(text: &str) -> IResult<&str, &str> {
-    take_till(|c| c == ')').parse(text)
+/// `WorkerDict pid=12345, ip=10.0.0.7`, `pid=12345`, `raylet`, `raylet, ip=10.0.0.7`, `autoscaler +1h2m3s`
+fn ray_actor(inside: &str) -> Option<Facts<'_>> {
+    const LONGEST: usize = 120;
+    let is_of_address = |byte: u8| byte.is_ascii_hexdigit() || matches!(byte, b'.' | b':');
+    let field = |text, name: &str| {
+        let (before, value): (&str, &str) = str::rsplit_once(text, '=')?;
+        Some((before.strip_suffix(name)?, value))
+    };
+    let (process, host) = match field(inside, ", ip") {
+        Some((_, ip)) if ip.is_empty() || !ip.bytes().all(is_of_address) => return None,
+        Some((process, ip)) => (process, Some(ip)),
+        None => (inside, None),
+    };
+    if let Some((name, pid)) = field(process, "pid") {
+        let pid = Some(number(pid)?);
+        if name.is_empty() {
+            return Some(Facts { pid, host, ..Facts::default() });
+        }
+        let name = name.strip_suffix(' ')?;
+        // Anything longer or with a bracket is a sentence in parentheses.
+        let role = name.split(' ').next().filter(|_| name.len() <= LONGEST && !name.contains('('));
+        return Some(Facts { role: Some(role?), pid, host, ..Facts::default() });
+    }
+    let is_daemon = matches!(process, "raylet" | "gcs_server" | "autoscaler") || process.starts_with("autoscaler ");
+    let role = process.split(' ').next().filter(|_| is_daemon && process.len() <= LONGEST);
+    Some(Facts { role: Some(role?), host, ..Facts::default() })
 }
 
-/// `(VllmWorker rank=1 pid=2978) `, `(Worker_TP1 pid=2978) `; `(EngineCore_DP0 pid=6880) ` reads as a Ray actor.
-pub(super) fn vllm_worker(text: &str) -> IResult<&str, Facts<'_>> {
-    let name = take_while1(|c: char| c.is_alphanumeric() || c == '_');
-    let (rest, role) = preceded(char('('), name).parse(text)?;
-    let (rest, told) = opt(preceded((opt(char(',')), tag(" rank=")), integer)).parse(rest)?;
-    let (rest, pid) = opt(preceded((opt(char(',')), tag(" pid=")), integer)).parse(rest)?;
-    let (rest, _) = char(')').parse(rest)?;
-    let (rest, _) = blank(rest)?;
-    if told.is_none() && !(role.starts_with("Worker_") && pid.is_some()) {
-        return Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::Verify)));
+/// A number of digits alone.
+fn number(digits: &str) -> Option<u32> {
+    digits.parse().ok().filter(|_| !digits.starts_with('+'))
+}
+
+/// `VllmWorker rank=1 pid=2978`, `TrainWorker, rank=2, pid=45`, `Worker_TP1 pid=2978`; `EngineCore_DP0 pid=6880` reads as a Ray actor.
+fn vllm_worker(inside: &str) -> Option<Facts<'_>> {
+    let end = inside.find(|c: char| !c.is_alphanumeric() && c != '_').filter(|end| *end > 0)?;
+    let (role, mut rest) = inside.split_at(end);
+    let mut field = |name: &str| {
+        let value = rest.strip_prefix(',').unwrap_or(rest).strip_prefix(name)?;
+        let (value, behind) = value.split_at(value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len()));
+        rest = behind;
+        number(value)
+    };
+    let (told, pid) = (field(" rank="), field(" pid="));
+    if !rest.is_empty() || told.is_none() && !(role.starts_with("Worker_") && pid.is_some()) {
+        return None;
     }
-    Ok((rest, Facts { role: Some(role), rank: told.or_else(|| rank_of_worker(role)), pid, ..Facts::default() }))
+    Some(Facts { role: Some(role), rank: told.or_else(|| rank_of_worker(role)), pid, ..Facts::default() })
 }
 
 /// The global rank in a worker's name of vLLM, `Worker_DP1_PP0_TP3_EP7`: the worker's place in each group of more than one. Expert parallelism
