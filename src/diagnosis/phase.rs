@@ -17,10 +17,10 @@ pub const NOT_KNOWING: f64 = 1.0;
 const PASSED: f64 = 1.0;
 /// The penalty for `inference` then: what a training job generates with is `rollout` or `evaluation`.
 const TRAINED: f64 = 2.5;
-/// The score of `inference` for a program that serves or runs a model, if nothing else names a phase.
-const SERVING: f64 = 1.2;
-/// The signals of such a program.
-const SERVES: [&str; 2] = [SERVER, "fact:job.serves=true"];
+/// The score of the phase that makes up the whole of the program that was started, if nothing else names a phase.
+const STARTED: f64 = 1.2;
+/// The signal of such a program, before the name of the phase.
+const WHOLE: &str = "fact:job.phase=";
 /// The signal of a program that only serves.
 const SERVER: &str = "fact:job.server=true";
 /// The signal of compilers at work, which have no phase of a model.
@@ -91,10 +91,11 @@ pub fn phase(found: &FoundIncident, signals: &Signals, weights: &Weights) -> Pha
         }
     }
     let mut ranked = ranking(&scores);
-    let serves = || found.steps == 0 && signals.iter().any(|(name, _)| SERVES.contains(&name));
-    if ranked.first().is_some_and(|(phase, _)| *phase == Phase::Unknown) && serves() {
-        let inference = Phase::ALL.iter().zip(&mut scores).filter(|(phase, _)| **phase == Phase::Inference);
-        inference.for_each(|(_, score)| *score += SERVING);
+    let is_unknown = found.steps == 0 && ranked.first().is_some_and(|(phase, _)| *phase == Phase::Unknown);
+    let started = || signals.iter().find_map(|(name, _)| name.strip_prefix(WHOLE));
+    if let Some(started) = is_unknown.then(started).flatten().filter(|started| *started != Phase::Unknown.as_str()) {
+        let own = Phase::ALL.iter().zip(&mut scores).filter(|(phase, _)| phase.as_str() == started);
+        own.for_each(|(_, score)| *score += STARTED);
         ranked = ranking(&scores);
     }
     let finding = PhaseFinding::ranked(&ranked);

@@ -35,6 +35,7 @@ mod shell;
 mod slurm;
 mod statements;
 mod tensorflow;
+mod tensorflow_device;
 mod torch;
 mod traceback;
 mod verl;
@@ -155,6 +156,7 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &sglang::SglangPrints,
     &jax::Jax,
     &tensorflow::TensorFlow,
+    &tensorflow_device::TensorFlowDevice,
     &memory_prints::Metrics,
     &memory_prints::NvidiaSmi,
     &memory_prints::ProcessMemory,

@@ -286,7 +286,8 @@ fn is_of_device(message: &str) -> bool {
 /// `[Errno 12] Cannot allocate memory`, `fork: Cannot allocate memory`, `error Cannot allocate memory (12)`
 fn no_memory(text: &str) -> Option<&str> {
     // These report a limit on locked pages, which is not fatal, and slots of the dynamic loader, which are no memory.
-    if text.contains("mlock") || text.contains("static TLS block") {
+    // What begins by closing a bracket was begun on the line before, with which the reader judges it.
+    if text.contains("mlock") || text.contains("static TLS block") || text.trim_start().starts_with([')', ']']) {
         return None;
     }
     ["Cannot allocate memory", "cannot allocate memory"].into_iter().find_map(|words| {
@@ -395,6 +396,7 @@ mod tests {
             "torch.OutOfMemoryError",
             "pycuda._driver.MemoryError: cuMemAlloc failed: out of memory",
             "DeepSpeed: mlock failed with 12 Cannot allocate memory",
+            "warning: failed to mlock 4096-byte buffer (after previously locking 0 bytes\n): Cannot allocate memory",
             "1.05 GiB is free",
         ] {
             assert_eq!(kinds(line), Vec::<String>::new(), "{line}");
