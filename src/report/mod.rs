@@ -27,6 +27,7 @@ mod github;
 mod html;
 #[cfg(feature = "render")]
 mod json;
+mod labels;
 mod lead;
 #[cfg(feature = "render")]
 mod markdown;

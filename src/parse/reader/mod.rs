@@ -5,22 +5,23 @@
 //! grammar proves, the reader makes likely. Only those few lines are costly.
 
 mod amounts;
+mod candidate;
 mod judge;
 mod plain_text;
+mod states;
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hasher;
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::line::Line;
-use super::record::{Joint, Record, statement};
-use crate::knowledge::{Meaning, MemoryOf, NumberOf, Signs};
-use crate::model::{Basis, Event, Exit, Figure, FigureName, Kind, Severity, Victim, What};
-use judge::{BELIEVED, Judgement, LAST_SAID, Message, judge};
-
-const PRODUCER: &str = "reader";
+use super::record::{Joint, Record};
+use crate::knowledge::Signs;
+use crate::model::{Event, Exit, Figure, FigureName, Victim, What};
+use candidate::{Candidate, Likely, without_digits};
+use judge::{BELIEVED, LAST_SAID};
+use states::{memory, said_of};
 
 /// Literals that make a line worth reading and that no grammar searches for: few, long, rare.
 pub(super) const ANCHORS: &[&str] = &["SIGKILL"];
@@ -32,9 +33,8 @@ const BEHIND: usize = 4;
 const MOST_ROWS: usize = 6;
 /// Lines further apart than this do not belong together.
 const APART: u64 = 3;
-/// Only this many bytes of a long line, around the sign, are judged, and this many of its neighbours.
+/// Only this many bytes of a long line, around the sign, are judged.
 const LONGEST: usize = 4096;
-const BESIDE: usize = 400;
 /// How many of the first and of the last likely messages are kept.
 const FIRST: usize = 64;
 const LAST: usize = 192;
@@ -42,8 +42,6 @@ const LAST: usize = 192;
 const MOST_DISMISSED: usize = 4096;
 /// The most dismissed lines that are kept as text, to compare a broken last line with.
 const MOST_HARMLESS: usize = 64;
-/// A broken line shorter than this could be the beginning of anything.
-const SHORTEST_BEGINNING: usize = 24;
 /// Lines this near to the end count as the last words of the input.
 const NEAR_END: u64 = 3;
 /// For this many lines after a device was mentioned, a message that does not say whose memory ran out is taken to be about a device.
@@ -65,30 +63,6 @@ pub(super) struct Reader {
     /// The line that last mentioned a device.
     device: Option<u64>,
     end: u64,
-}
-
-/// A line that may state a failure, with the lines around it.
-struct Candidate {
-    origin: usize,
-    record: Record,
-    /// Where the line begins in the record's text, and where, within the line, its first sign ends.
-    start: usize,
-    sign: usize,
-    /// Where it ends in the record's text, and where what is judged with it ends.
-    stop: usize,
-    judged: usize,
-    behind: usize,
-    rows: usize,
-    device_before: bool,
-    likeness: u64,
-}
-
-/// A message that may be a failure; how the input ends decides.
-struct Likely {
-    weight: f64,
-    event: Event,
-    /// Whether the line is the beginning of a harmless one.
-    breaks_off: bool,
 }
 
 /// A candidate after the first messages, kept if it is among the last.
@@ -323,180 +297,6 @@ fn fill_in(stated: &mut Event, figures: Vec<Figure>, victim: Victim) {
     stated.figures.extend(figures);
 }
 
-impl Candidate {
-    /// Judges the candidate; `None` if it cannot be a failure.
-    fn judged(&self, signs: &Signs, harmless: &[String]) -> Option<Likely> {
-        let message = self.message();
-        let judgement = judge(&message, signs).filter(|judgement| judgement.weight + LAST_SAID >= BELIEVED)?;
-        let breaks_off = is_beginning(self.line(), harmless);
-        Some(Likely { weight: judgement.weight, event: event(self, &message, &judgement, signs), breaks_off })
-    }
-
-    /// The line in question, at most as much of it as is judged.
-    fn line(&self) -> &str {
-        let line = &self.record.text()[self.start..self.stop];
-        &line[..amounts::floor(line, LONGEST)]
-    }
-
-    fn message(&self) -> Message<'_> {
-        let text = self.record.text();
-        let floor = |at| amounts::floor(text, at);
-        let line = match self.stop - self.start > LONGEST {
-            false => self.start..self.stop,
-            true => {
-                let sign = self.start + self.sign;
-                floor(sign.saturating_sub(LONGEST / 4).max(self.start))..floor((sign + LONGEST / 2).min(self.stop))
-            }
-        };
-        let from = if line.start == self.start { floor(self.start.saturating_sub(BESIDE)) } else { line.start };
-        let to = if line.end == self.stop { floor((self.stop + 2 * BESIDE).min(self.judged)) } else { line.end };
-        Message { text, range: from..to, line, device_before: self.device_before }
-    }
-}
-
-/// The event that the message states.
-fn event(candidate: &Candidate, message: &Message<'_>, judgement: &Judgement, signs: &Signs) -> Event {
-    let record = &candidate.record;
-    let words = &message.text[judgement.words.clone()];
-    let said = message.line.start.min(judgement.words.start)..message.line.end.max(judgement.words.end);
-    let number = |wanted| amounts::number(message.text, said.clone(), wanted, signs);
-    let rank = number(NumberOf::Rank).map(|(_, rank)| rank);
-    let mut event = match judgement.means {
-        Meaning::Kill => {
-            let pid = number(NumberOf::Pid).filter(is_process);
-            let victim = Victim { rank, ..statement::neighbour(record, pid.map(|(_, pid)| pid)) };
-            let mut death = statement::death(record, PRODUCER, words, Exit::KILL, victim);
-            death.figures = victim_pid(record, pid).into_iter().collect();
-            death
-        }
-        _ => {
-            let memory = match judgement.memory {
-                MemoryOf::Host if judgement.killed => MemoryOf::Kernel,
-                memory => memory,
-            };
-            let said = amounts::with_rest(message.text, said, message.text.len());
-            let (mut figures, mut named) = said_of(memory, record, said.clone(), signs);
-            for (line, is_part) in beside(message.text, &said) {
-                let tells_victim = is_part && line.start >= said.end;
-                let (more, other) = said_of(memory, record, line, signs);
-                for figure in more {
-                    let is_new = figures.iter().all(|known| known.name != figure.name);
-                    if is_new && may_stand_beside(figure.name, tells_victim) {
-                        figures.push(figure);
-                    }
-                }
-                if tells_victim {
-                    named = named.or(&other);
-                }
-            }
-            let speaker = record.origin().process();
-            let victim =
-                Victim { pid: named.pid.or(speaker.pid), rank: speaker.rank.or(named.rank), ..named }.or(&speaker);
-            let mut event = statement::shortage(record, PRODUCER, words, kind(memory), victim);
-            if let What::Shortage(shortage) = &mut event.what
-                && judgement.retries
-            {
-                shortage.severity = Severity::Retried;
-            }
-            event.figures = figures;
-            if memory == MemoryOf::Job {
-                event.facts.push(record.fact("limit.exceeded", words));
-            }
-            event
-        }
-    };
-    event.basis = Basis::Reader;
-    event
-}
-
-/// Whether a figure counts on a line next to a message. What is free or there in all may be said of a disk, and other messages have figures of
-/// their own.
-fn may_stand_beside(name: FigureName, tells_victim: bool) -> bool {
-    use FigureName::{
-        AnonRss, FileRss, GpuIndex, MemcgLimit, MemcgUsage, Requested, ShmemRss, TotalVm, VictimPid, WorkerUsed,
-    };
-    match name {
-        VictimPid | GpuIndex => tells_victim,
-        name => {
-            matches!(name, Requested | WorkerUsed | MemcgUsage | MemcgLimit | TotalVm | AnonRss | FileRss | ShmemRss)
-        }
-    }
-}
-
-/// The lines of `text` next to `said` in which a program may go on to state amounts, and whether each is a part of the message, so that it may
-/// also name the process. Whoever comes next may speak of something else: a line counts if it is a part or tells of a failure, too.
-fn beside(text: &str, said: &Range<usize>) -> Vec<(Range<usize>, bool)> {
-    const KILLS: &[&str] = &["Killing process ", "Killed process "];
-    const FAILURES: &[&str] =
-        &["fail", "error", "errno", "unable", "cannot", "could not", "exceed", "out of memory", "exhausted"];
-    let before = text[..said.start].trim_end_matches('\n').len();
-    let start = text[..before].rfind('\n').map_or(0, |at| at + 1);
-    let mut lines = Vec::new();
-    let mut add = |range: Range<usize>| {
-        let line = &text[range.clone()];
-        let is_part = amounts::is_part(line) || KILLS.iter().any(|words| line.trim_start().starts_with(words));
-        let small = line.to_ascii_lowercase();
-        if is_part || FAILURES.iter().any(|words| small.contains(words)) {
-            lines.push((range, is_part));
-        }
-    };
-    let mut at = said.end;
-    for line in text[at..].split_inclusive('\n') {
-        add(at..at + line.len());
-        at += line.len();
-    }
-    add(start..before);
-    lines
-}
-
-/// The figures in `range` of a message about a shortage of `memory`, and the victim that its words name.
-fn said_of(memory: MemoryOf, record: &Record, range: Range<usize>, signs: &Signs) -> (Vec<Figure>, Victim) {
-    let number = |wanted| amounts::number(record.text(), range.clone(), wanted, signs);
-    let mut figures = amounts::figures(record, range.clone(), memory, signs);
-    let mut victim = Victim { rank: number(NumberOf::Rank).map(|(_, rank)| rank), ..Victim::default() };
-    match memory {
-        MemoryOf::Device => {
-            let device = number(NumberOf::Device);
-            victim.device = device.map(|(_, device)| device);
-            let index = device.map(|(words, device)| record.number(FigureName::GpuIndex, words, f64::from(device)));
-            figures.extend(index);
-        }
-        _ => {
-            let pid = number(NumberOf::Pid).filter(is_process);
-            victim.pid = pid.map(|(_, pid)| pid);
-            figures.extend(victim_pid(record, pid));
-        }
-    }
-    (figures, victim)
-}
-
-/// Whether it is the number of a process; 0 is that of none.
-fn is_process(&(_, pid): &(&str, u32)) -> bool {
-    pid > 0
-}
-
-fn victim_pid(record: &Record, pid: Option<(&str, u32)>) -> Option<Figure> {
-    pid.map(|(words, pid)| record.number(FigureName::VictimPid, words, f64::from(pid)))
-}
-
-fn kind(memory: MemoryOf) -> Kind {
-    match memory {
-        MemoryOf::Device => Kind::GpuOom,
-        MemoryOf::Host => Kind::HostAllocFailure,
-        MemoryOf::Kernel => Kind::HostOomKernel,
-        MemoryOf::Container => Kind::HostOomCgroup,
-        MemoryOf::Daemon | MemoryOf::Job => Kind::HostOomUserspace,
-        MemoryOf::Ray => Kind::HostOomRay,
-        MemoryOf::Shared => Kind::ShmExhausted,
-    }
-}
-
-/// The memory that a shortage of this kind is about; `None` if the kind is no shortage.
-fn memory(of: Kind) -> Option<MemoryOf> {
-    use MemoryOf::{Container, Daemon, Device, Host, Kernel, Ray, Shared};
-    [Device, Host, Kernel, Container, Daemon, Ray, Shared].into_iter().find(|memory| kind(*memory) == of)
-}
-
 /// Keeps `line` in `slot`, reusing the buffers of the previous one.
 fn keep(slot: &mut Option<(usize, Line<'static>)>, origin: usize, line: &Line<'_>) {
     match slot {
@@ -506,21 +306,6 @@ fn keep(slot: &mut Option<(usize, Line<'static>)>, origin: usize, line: &Line<'_
         }
         None => *slot = Some((origin, line.clone().into_owned())),
     }
-}
-
-/// Whether `line` breaks off within a word that one of the `harmless` lines has whole: the words that make it harmless are missing. A line
-/// that ends with its word may have been meant as it is.
-fn is_beginning(line: &str, harmless: &[String]) -> bool {
-    if harmless.is_empty() || line.len() < SHORTEST_BEGINNING || !line.ends_with(char::is_alphabetic) {
-        return false;
-    }
-    let line: String = without_digits(line).collect();
-    let goes_on = |known: &String| known.strip_prefix(&line).is_some_and(|rest| rest.starts_with(char::is_alphabetic));
-    harmless.iter().any(goes_on)
-}
-
-fn without_digits(line: &str) -> impl Iterator<Item = char> {
-    line.chars().filter(|letter| !letter.is_ascii_digit())
 }
 
 /// A hash that is equal for lines which differ only in numbers.
