@@ -45,6 +45,8 @@ pub struct Habits {
     pub caches: Vec<Range<usize>>,
     /// Before which of these a statement can empty what is a dictionary, and the statement: `self.cache.clear()`.
     pub clears: Vec<(usize, String)>,
+    /// Where a model that was just loaded is moved or converted at once: `AutoModel.from_pretrained(name).half().cuda()`.
+    pub converts: Vec<Range<usize>>,
     /// Where a data set makes a list of Python objects, one for each sample: `self.rows = [json.loads(line) for line in file]`.
     pub records: Vec<Range<usize>>,
 }
@@ -170,6 +172,11 @@ impl Document {
     /// Where a program in Python asks a model that learns nothing and keeps its graph: `scores = reference(batch)`.
     pub fn asks_with_graph(&self) -> Vec<Citation> {
         self.habits().map_or_else(Vec::new, |habits| self.cited(&habits.frozen))
+    }
+
+    /// Where a program in Python moves or converts a model at once that it has just loaded: `from_pretrained(name).half().cuda()`.
+    pub fn converts(&self) -> Vec<Citation> {
+        self.habits().map_or_else(Vec::new, |habits| self.cited(&habits.converts))
     }
 
     fn cited(&self, spans: &[Range<usize>]) -> Vec<Citation> {

@@ -40,6 +40,7 @@ mod python;
 mod python;
 mod read_back;
 mod reference;
+mod relaunch;
 mod runtime_options;
 mod shell;
 mod switch;

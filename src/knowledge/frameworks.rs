@@ -89,6 +89,9 @@ pub struct Framework {
     /// option that passes them on.
     #[serde(default)]
     pub set_in: BTreeMap<Arc<str>, Arc<str>>,
+    /// The file by which its own launcher starts several processes.
+    #[serde(default)]
+    pub launcher_file: Option<LauncherFile>,
     /// Whether it is a library whose options are those of scripts, each of which parses its own.
     #[serde(default)]
     pub leaves_options_to_scripts: bool,
@@ -115,6 +118,18 @@ impl Framework {
     pub fn is_launched_by_name(&self, words: &str) -> bool {
         self.launched_by.iter().any(|start| !start.ends_with(".py") && words.contains(start.as_str()))
     }
+}
+
+/// A file that only a framework's launcher reads, not the script that it starts.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LauncherFile {
+    /// A key by which it is known.
+    pub key: Arc<str>,
+    /// The key of the number of processes.
+    pub processes: Arc<str>,
+    /// Words with which a launch names this launcher or another one that starts several processes.
+    pub unless_said: Vec<String>,
 }
 
 /// A behaviour of some versions that changes the memory a job needs.

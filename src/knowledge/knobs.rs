@@ -78,6 +78,12 @@ pub struct Knob {
     /// Whether it is an argument that every call which its names know must be given, as each metric of a script.
     #[serde(default)]
     pub each_call: bool,
+    /// The fact by which the program's own log states its value, where no configuration is given.
+    #[serde(default)]
+    pub printed: Option<Arc<str>>,
+    /// Whether it is the command of a launcher, its value the launcher's options: it takes the place of the `python` that starts the script.
+    #[serde(default)]
+    pub starts_script: bool,
     /// The memory that it moves, in words.
     pub moves: Words,
     /// What it costs.

@@ -52,7 +52,9 @@ pub use code::{CodeCall, CodeWords, ends_in, is_constant};
 pub use dialects::{Dialect, DialectExample, FactRow, Plain, SettingRow};
 pub use facts::{Fact, FactType};
 pub use file::shipped_files;
-pub use frameworks::{Behaviour, CompanionHome, CompanionRow, EngineIs, Framework, Trains, TrainsIn, Wording};
+pub use frameworks::{
+    Behaviour, CompanionHome, CompanionRow, EngineIs, Framework, LauncherFile, Trains, TrainsIn, Wording,
+};
 pub use glossary::{Glossary, Word};
 pub use inputs::{Endings, Inputs, NameWords, TextWords};
 pub use knobs::{

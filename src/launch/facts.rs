@@ -49,6 +49,7 @@ impl JobConfig<'_> {
         }
         let calls = programs.iter().flat_map(|document| document.calls()).cloned().map(Value::Text).collect();
         facts.cite("script.calls", Value::List(calls), Vec::new());
+        cite_places(facts, "script.converts", &programs, Document::converts);
         cite_places(facts, "script.keeps", &programs, Document::kept);
         cite_places(facts, "script.asks_with_graph", &programs, Document::asks_with_graph);
         watch_calls(facts, &programs);
@@ -96,6 +97,10 @@ impl JobConfig<'_> {
             Value::Text(words.map(String::as_str).collect::<Vec<_>>().join(" "))
         });
         all.push((Arc::from("launch.commands"), Value::List(commands.collect()), Vec::new()));
+        if let Some(unread) = &self.unread {
+            all.push((Arc::from("launch.unread_file"), Value::Text(unread.path.clone()), Vec::new()));
+            all.push((Arc::from("launch.unread_processes"), Value::Number(unread.processes), Vec::new()));
+        }
         if let Some(scheduler) = self.documents.iter().find_map(Document::scheduler) {
             all.push((Arc::from("launch.scheduler"), Value::Text(scheduler.name.clone()), Vec::new()));
         }
@@ -122,6 +127,12 @@ impl JobConfig<'_> {
     pub fn is_known_to_be(&self, facts: &Facts, knob: &Knob, to: &str) -> bool {
         let known = self.fact(knob).and_then(|fact| Some((fact, facts.get(&fact.name)?)));
         known.is_some_and(|(fact, known)| meaning(knob, fact, to).is_some_and(|value| value == known.value))
+    }
+
+    /// The whole number to which the job's own log says that `knob` is set.
+    pub fn printed(&self, facts: &Facts, knob: &Knob) -> Option<String> {
+        let number = facts.number(knob.printed.as_deref()?)?;
+        (number >= 0.0 && number.fract() == 0.0).then(|| number.to_string())
     }
 
     fn fact(&self, knob: &Knob) -> Option<&Fact> {

@@ -16,6 +16,7 @@ mod part;
 mod prediction;
 mod shape;
 mod spare;
+mod unread;
 mod variables;
 
 use std::cell::LazyCell;
@@ -58,6 +59,8 @@ pub struct JobConfig<'k> {
     documents: Vec<Document>,
     /// Files of the same kind beside one that the launch names, of which it names none.
     spare: Vec<Document>,
+    /// The file of a launcher that does not start the job.
+    unread: Option<unread::Unread>,
     index: SettingIndex,
     /// The frameworks that the documents configure.
     configured: Vec<&'k Framework>,
@@ -83,6 +86,7 @@ impl<'k> JobConfig<'k> {
         });
         variables::resolve(&mut documents);
         let spare = spare::take_out(&mut documents);
+        let unread = unread::take_out(&mut documents, &printed, &knowledge.frameworks, job);
         documents.extend(printed);
         let index = SettingIndex::of(&documents);
         let keyed = index.frameworks_with_keys(&documents, &knowledge.knobs);
@@ -152,6 +156,7 @@ impl<'k> JobConfig<'k> {
             versions,
             documents,
             spare,
+            unread,
             index,
             configured,
             is_sidecar: false,

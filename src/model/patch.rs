@@ -160,6 +160,8 @@ pub enum Given {
     Directive,
     /// Not any more: the key goes.
     Removed,
+    /// As the command that starts the script of `key` in the place of Python: `accelerate launch --config_file fsdp.yaml`.
+    Launcher,
 }
 
 /// Several patches that free enough memory together, but not alone.

@@ -296,6 +296,10 @@ pub fn apply(format: Format, path: &str, text: &str, edits: &[Edit]) -> Option<S
             text = document.without(key).ok()?;
             continue;
         }
+        if *given == Given::Launcher {
+            text = document.relaunched((*command)?, &to.to_string())?;
+            continue;
+        }
         let value = value(to);
         text = document.set_as(kind(*given), *command, key, &value).ok()?;
     }
@@ -331,7 +335,7 @@ fn value(to: &Scalar) -> Value {
 
 fn kind(given: Given) -> EntryKind {
     match given {
-        Given::Setting | Given::Removed => EntryKind::Setting,
+        Given::Setting | Given::Removed | Given::Launcher => EntryKind::Setting,
         Given::Flag => EntryKind::Flag,
         Given::Override => EntryKind::Override,
         Given::Env => EntryKind::Env,

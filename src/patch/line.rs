@@ -1,6 +1,6 @@
 //! The line to type or to write if no given file sets the knob.
 
-use super::container;
+use super::{container, loading};
 use crate::config::{Command, EntryKind, Format, is_collection, python_dictionary, shell_word};
 use crate::knowledge::{Knob, Launchers, Target};
 use crate::launch::JobConfig;
@@ -9,7 +9,8 @@ use crate::model::Scalar;
 /// The line that sets `knob` to `to`, ready to be pasted beside similar ones.
 pub(super) fn line(launch: &JobConfig<'_>, knob: &Knob, spelling: &str, to: &Scalar) -> String {
     if let Some(line) = &knob.line {
-        return line.replace("{to}", &to.to_string());
+        let line = line.replace("{to}", &to.to_string());
+        return loading::as_loaded(launch, &line).unwrap_or(line);
     }
     match knob.target {
         Target::Env => prefixed(launch, spelling, to)

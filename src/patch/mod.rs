@@ -16,9 +16,11 @@ mod far_enough;
 mod gate;
 mod goal;
 mod line;
+mod loading;
 mod partners;
 mod patch_set;
 mod proposed;
+mod relaunch;
 mod section;
 mod spelling;
 #[cfg(test)]
@@ -265,7 +267,8 @@ impl<'a> Workbench<'a> {
         let default = knob.default_at(self.launch.version_of(knob)).filter(|_| self.launch.has_default(knob));
         // A log prints what is not set, too: `max_model_len=None`.
         let set = setting.filter(|setting| setting.entry.value != Value::Null || turn.open.is_some());
-        let from = set.map(|setting| setting.entry.value.to_string()).or(default.map(str::to_owned));
+        let printed = self.launch.printed(self.facts, knob).filter(|_| setting.is_none());
+        let from = set.map(|setting| setting.entry.value.to_string()).or(printed).or(default.map(str::to_owned));
         // What is explicitly nothing has no limit: there is no step from it.
         let is_open = set.is_some_and(|setting| setting.entry.value == Value::Null);
         let opened = turn.open.clone().filter(|_| is_open).map(|open| Turn { to: To::Value(open), ..turn.clone() });
@@ -303,7 +306,10 @@ impl<'a> Workbench<'a> {
         let by_hand = self.by_hand(row);
         let is_by_hand = by_hand.is_some();
         open.splice(0..0, by_hand);
-        let edits = || self.edits(knob, &spelling, value.as_ref(), &partners);
+        let edits = || match knob.starts_script {
+            true => relaunch::edits(self.launch, &spelling, value.as_ref()?),
+            false => self.edits(knob, &spelling, value.as_ref(), &partners),
+        };
         let (edits, diff) = if is_by_hand { Default::default() } else { edits().unwrap_or_default() };
         let set_in = self.launch.set_in(&knob.framework).filter(|_| diff.is_none());
         notes.extend(set_in.map(|place: &str| self.say(format!("Set it in {place}."), format!("在 {place} 中设置。"))));
@@ -355,6 +361,7 @@ impl<'a> Workbench<'a> {
             is_short,
             is_first: row.first,
             is_generic: knob.is_generic(),
+            is_of_loading: is_python && !row.first && loading::is_meant(knob) && !shows_code(),
             is_unshown: is_python && !shows_code(),
             is_of_code: is_python && self.kind.is_host() && !row.first,
         })

@@ -12,12 +12,16 @@ impl<'a> Workbench<'a> {
     pub(super) fn partners(&self, knob: &'a Knob, turn: &'a Turn, goal: &Goal) -> Option<Turned<'a>> {
         let mut turned: Vec<(&Knob, String)> = goal.words().map(|to| (knob, to.to_owned())).into_iter().collect();
         let mut partners = Vec::new();
-        let from = self.launch.setting(knob).map(|setting| setting.entry.value.to_string());
+        let value = |knob: &Knob| {
+            let set = self.launch.setting(knob).map(|setting| setting.entry.value.to_string());
+            set.or_else(|| self.launch.printed(self.facts, knob))
+        };
+        let from = value(knob);
         let from = from.as_deref();
         for with in &turn.with {
             let (framework, id) = with.full_name(&knob.framework);
             let partner = self.knowledge.knobs.of(framework).find(|other| *other.id == *id)?;
-            let setting = self.launch.setting(partner).map(|setting| setting.entry.value.to_string());
+            let setting = value(partner);
             let to = match (&with.to, setting.as_deref()) {
                 (_, Some(set)) if with.remove && set != "null" => Some(edit::REMOVED.to_owned()),
                 (_, _) if with.remove => None,

@@ -20,6 +20,8 @@ pub(super) struct Proposed<'k> {
     pub(super) is_generic: bool,
     /// Whether it is a change of code, and nobody showed any.
     pub(super) is_unshown: bool,
+    /// Whether it is a change of the call that loads a model, in code that nobody showed: a framework's own script may well make it.
+    pub(super) is_of_loading: bool,
     /// Whether it is a change of code that would spare the host.
     pub(super) is_of_code: bool,
 }
@@ -43,6 +45,7 @@ impl Workbench<'_> {
             let is_late = proposed.is_nowhere()
                 && (proposed.is_generic && edits_something
                     || proposed.is_unshown && edits_option
+                    || proposed.is_of_loading && edits_something
                     || proposed.is_of_code && edits_any);
             let Proposed { patch, is_by_hand, is_short, is_first, is_advised, .. } = proposed;
             (self.may_overfill(&patch.effect), *is_by_hand, *is_short, !is_first, !is_advised, is_late)

@@ -92,6 +92,7 @@ mod training_passes;
 mod training_sums;
 mod triage;
 mod trust;
+mod unread_files;
 mod untaught;
 mod victims;
 mod watch_files;

@@ -48,7 +48,41 @@ pub(super) fn head(body: &str) -> Option<Head> {
         let part = whole(body.len() - command.len());
         return shell::starts_program(command).then_some(Head { notation: Notation::Command, part });
     }
+    if let Some(at) = prompt(body) {
+        let part = whole(at);
+        return shell::starts_program(&body[at..]).then_some(Head { notation: Notation::Command, part });
+    }
     if MARKS.iter().any(|mark| body.contains(mark)) { marked(body) } else { unmarked(body) }
+}
+
+/// Where the command begins that somebody typed at the prompt of a shell: `(env) C:\work>python x.py`, `(env) ana@pc:~$ python x.py`.
+fn prompt(body: &str) -> Option<usize> {
+    /// More is no prompt.
+    const LONGEST: usize = 200;
+    let mut words = body;
+    // Environments that are active.
+    while let Some(rest) = words.strip_prefix('(') {
+        let (name, rest) = rest.split_once(") ")?;
+        words = if name.contains(['(', ' ']) { return None } else { rest };
+    }
+    words = words.strip_prefix("PS ").unwrap_or(words);
+    let end = match words.as_bytes() {
+        [drive, b':', b'\\', ..] if drive.is_ascii_alphabetic() => words.find('>')? + 1,
+        [b'$', b' ', ..] => 1,
+        // `ana@pc:~/work$ `, `[ana@pc work]$ `
+        _ => {
+            let end = words.find("$ ")?;
+            let place = &words[..end];
+            let is_one = place.contains('@')
+                && !place.trim_start_matches('[').trim_end_matches(']').contains(['"', '\'', '=', '(']);
+            if !is_one || place.contains(' ') && !place.starts_with('[') {
+                return None;
+            }
+            end + 1
+        }
+    };
+    let command = words.get(end..)?.trim_start();
+    (end <= LONGEST && !command.is_empty()).then(|| body.len() - command.len())
 }
 
 /// Whether a configuration may begin in this raw line, with its colours, prefixes and wrappers. A cheap test that
@@ -69,9 +103,9 @@ const NAMES_END: &[&str] = &["Namespace", "Arguments", "Args", "Config"];
 /// Every line that only [`marked`] recognises contains one of these.
 const MARKS: &[&str] = &["cmd = ", "Running entrypoint for job ", "['", " engine (v", "non-default args: {"];
 
-/// Every line that [`unmarked`] recognises without a bracket contains one of these: dots, or the title that torch
-/// prints.
-const OTHERS: &[&str] = &[" .", "launch configs:"];
+/// Every line that [`unmarked`] recognises without a bracket contains one of these, dots or the title that torch prints, and every prompt
+/// of a shell this or the backslash of a path.
+const OTHERS: &[&str] = &[" .", "launch configs:", "$ "];
 
 /// One search for all of them, because it is asked of every line.
 static FIRST_WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
@@ -189,6 +223,9 @@ mod tests {
             "+ torchrun --nproc-per-node 8 train.py",
             "++ python train.py",
             "+",
+            "(base) C:\\work>python train.py",
+            "(env) ana@pc:~/work$ python train.py",
+            "$ python train.py",
             "DeepSpeed config: {",
             "\x1b[36mGRPOConfig\x1b[0m(",
             "  micro_batch_size ............................... 4",

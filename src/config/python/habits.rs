@@ -90,6 +90,7 @@ pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits 
         }
     }
     habits.replaceable = in_place::of(definitions, nodes);
+    habits.converts = nodes.iter().filter_map(|node| many::converts(definitions, *node)).take(MOST).collect();
     let records = nodes.iter().filter(|node| holds_records(definitions, **node)).take(MOST);
     habits.records = records.map(|node| node.byte_range()).collect();
     habits

@@ -54,6 +54,31 @@ pub(super) fn whole_graph(definitions: &Definitions<'_>, node: Syntax<'_>) -> Op
     })
 }
 
+/// The call that loads a model and what is called of it at once, if that moves or converts it: `from_pretrained(name).half().cuda()`.
+pub(super) fn converts(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option<Range<usize>> {
+    const LOADS: &str = "from_pretrained";
+    const CONVERTS: [&str; 5] = ["half", "float", "bfloat16", "to", "cuda"];
+    // The last call of the chain stands for all of it.
+    let is_inner = node.parent().is_some_and(|parent| parent.kind() == "attribute");
+    let (mut object, name) =
+        method(definitions, node).filter(|(_, name)| !is_inner && (CONVERTS.contains(name) || *name == "eval"))?;
+    let mut converts = name != "eval";
+    while let Some((inner, name)) = method(definitions, object) {
+        if name == LOADS {
+            return converts.then(|| node.byte_range());
+        }
+        converts |= CONVERTS.contains(&name);
+        object = inner;
+    }
+    None
+}
+
+/// What `call`, a call of a method, calls it of, and the method's name.
+fn method<'t, 'd>(definitions: &Definitions<'d>, call: Syntax<'t>) -> Option<(Syntax<'t>, &'d str)> {
+    let function = call.child_by_field_name("function").filter(|_| call.kind() == "call")?;
+    parts(function, "object", "attribute").map(|(object, name)| (object, definitions.words(name)))
+}
+
 /// What `argument` moves to a device, `graph.x` of `graph.x.to(device)`; itself if it moves nothing.
 fn before_its_move<'t>(definitions: &Definitions<'_>, argument: Syntax<'t>) -> Syntax<'t> {
     let function = argument.child_by_field_name("function").filter(|_| argument.kind() == "call");
