@@ -9,6 +9,7 @@ mod cost;
 mod gather;
 mod inspect;
 mod known;
+mod pairs;
 mod pattern;
 mod prints;
 mod remembered;
