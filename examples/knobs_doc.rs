@@ -32,6 +32,7 @@ pub fn render(knowledge: &Knowledge) -> Result<String, std::fmt::Error> {
         most_steps: _,
         meaning,
         on_host: _,
+        few: _,
     } in &knowledge.levers
     {
         let both_ways = if *both_ways { "yes" } else { "" };

@@ -30,6 +30,10 @@ impl Document {
         if *value == Value::Bool(false) && self.is_switch(entry) {
             return switch::removed(&self.text, &entry.span);
         }
+        // `-j` without a number, of which `-j 4` is one.
+        if self.is_switch(entry) && value.as_number().is_some() {
+            return Some(Edit::insert(entry.span.end, format!(" {value}")));
+        }
         let word = value.to_string();
         let written = self.text.get(entry.span.clone())?;
         let reads = |entry: &Entry, written: &str| Value::of_word(written) == Value::of_word(&entry.value.to_string());

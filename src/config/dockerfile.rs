@@ -1,13 +1,14 @@
 //! Reads a Dockerfile: the program that its image starts, and the variables that this program gets.
 //!
 //! `ENTRYPOINT` and `CMD` are one command line if both are lists (docs.docker.com/reference/dockerfile); of several of one kind the last
-//! counts. What builds the image is no part of the job.
+//! counts. What builds the image is no part of the job; of what compiles there it is read how much does so at once.
 
 use std::ops::Range;
 
 use super::edit::{Edit, line_start, newline};
 use super::entry::FoundSetting;
 use super::{Body, EntryKind, Parsed, Value, shell};
+use crate::knowledge::Launchers;
 
 /// Whether `text` is a Dockerfile: it begins with its base image, after arguments for that.
 pub(super) fn is_dockerfile(text: &str) -> bool {
@@ -20,6 +21,7 @@ pub(super) fn is_dockerfile(text: &str) -> bool {
 pub(super) fn read(text: &str) -> Parsed {
     let mut parsed = Parsed { body: Body::Ini, found: Vec::new(), commands: Vec::new() };
     let mut program: [Option<Range<usize>>; 2] = [None, None];
+    let mut steps: Vec<Range<usize>> = Vec::new();
     for (instruction, span) in instructions(text) {
         match instruction.to_ascii_uppercase().as_str() {
             // A later stage begins anew.
@@ -30,6 +32,7 @@ pub(super) fn read(text: &str) -> Parsed {
             "ENTRYPOINT" => program[0] = Some(span),
             "CMD" => program[1] = Some(span),
             "ENV" => variables(text, span, &mut parsed.found),
+            "RUN" => steps.push(span),
             _ => {}
         }
     }
@@ -51,7 +54,30 @@ pub(super) fn read(text: &str) -> Parsed {
         }
         add(&mut parsed, listed, 0);
     }
+    steps.into_iter().for_each(|step| build_jobs(&mut parsed, text, step));
     parsed
+}
+
+/// Adds the commands of the step of a build at `step` that compile, with how many processes do so at once: of all that a step does the only
+/// thing that decides its memory.
+fn build_jobs(parsed: &mut Parsed, text: &str, step: Range<usize>) {
+    let words = text.get(step.clone()).unwrap_or_default();
+    let programs = &Launchers::shipped().programs;
+    // A list, or none of these programs.
+    if words.starts_with('[') || !programs.builders.iter().any(|name| words.contains(name.as_str())) {
+        return;
+    }
+    let mut inner = shell::read(words);
+    let builds: Vec<bool> = inner.commands.iter().map(|command| programs.builds(&command.program)).collect();
+    let is_kept = |at: usize| builds.get(at).copied().unwrap_or(false);
+    inner.found.retain(|found| programs.says_build_jobs(&found.key) && found.command.is_some_and(is_kept));
+    for found in &mut inner.found {
+        let kept = found.command.map(|at| (0..at).filter(|at| is_kept(*at)).count());
+        found.command = kept;
+    }
+    let mut at = 0..builds.len();
+    inner.commands.retain(|_| at.next().is_some_and(is_kept));
+    add(parsed, inner, step.start);
 }
 
 /// The key of a variable that a step of the build gets, not the program of the image: `RUN make:MAX_JOBS`.

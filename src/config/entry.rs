@@ -3,6 +3,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::Value;
+use crate::knowledge::Launchers;
 use crate::model::{Citation, Location};
 
 /// One setting of a document.
@@ -28,6 +29,11 @@ impl Entry {
     /// Whether only running the code or script would tell the value.
     pub fn is_open(&self) -> bool {
         matches!(&self.value, Value::Text(words) if words.contains('`'))
+    }
+
+    /// Whether it is computed from the number of the machine's cores: `os.cpu_count()`, `$(nproc)`.
+    pub fn counts_cores(&self) -> bool {
+        matches!(&self.value, Value::Text(words) if Launchers::shipped().programs.counts_cores(words))
     }
 }
 

@@ -231,7 +231,9 @@ impl Document {
             return shell.main();
         }
         let settings = |command: usize| self.entries.iter().filter(|entry| entry.command == Some(command)).count();
-        (0..self.commands.len()).max_by_key(|command| settings(*command))
+        // What compiles is the job only where nothing else runs.
+        let builds = |command: usize| Launchers::shipped().programs.builds(&self.commands[command].program);
+        (0..self.commands.len()).max_by_key(|command| (!builds(*command), settings(*command)))
     }
 
     /// The scheduler whose options stand in the script.

@@ -136,6 +136,12 @@ pub enum Starts {
 pub struct Programs {
     /// Programs, other than Python and scripts, that launchers start.
     pub names: Vec<String>,
+    /// Programs that compile what a build needs.
+    pub builders: Vec<String>,
+    /// Their options, without dashes, whose value is a number of processes.
+    pub build_jobs: Vec<String>,
+    /// Words of values that count the machine's cores.
+    pub count_cores: Vec<String>,
     /// Variables whose value is a list of a program's options.
     pub option_variables: Vec<String>,
     /// Options of runtimes, which mean the same wherever they stand.
@@ -227,12 +233,27 @@ impl Launchers {
 impl Programs {
     /// Whether a launcher may start a program called `word`.
     pub fn is_named(&self, word: &str) -> bool {
-        [&self.names, &self.shells, &self.submitters].iter().any(|known| is_among(known, word))
+        [&self.names, &self.shells, &self.submitters, &self.builders].iter().any(|known| is_among(known, word))
     }
 
     /// Whether a program called `word` takes a script.
     pub fn takes_script(&self, word: &str) -> bool {
         is_among(&self.shells, word) || is_among(&self.submitters, word)
+    }
+
+    /// Whether `program`, with or without its path, compiles what a build needs.
+    pub fn builds(&self, program: &str) -> bool {
+        is_among(&self.builders, program.rsplit('/').next().unwrap_or(program))
+    }
+
+    /// Whether `option` of such a program says how many processes compile at once.
+    pub fn says_build_jobs(&self, option: &str) -> bool {
+        is_among(&self.build_jobs, option.trim_start_matches('-'))
+    }
+
+    /// Whether `value` is computed from the number of the machine's cores.
+    pub fn counts_cores(&self, value: &str) -> bool {
+        self.count_cores.iter().any(|word| value.contains(word.as_str()))
     }
 
     /// Whether the settings given to `program` are the job's.

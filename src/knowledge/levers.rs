@@ -58,6 +58,10 @@ pub struct Lever {
     /// So many steps may be proposed at once; absent: as many as the job needs. Of a sequence cut to a fraction little is learned.
     #[serde(default)]
     pub most_steps: Option<usize>,
+    /// The value to lower a knob to that asks for as many as the machine has cores, and what does so besides an expression that counts
+    /// them.
+    #[serde(default)]
+    pub few: Option<Few>,
     /// A condition (CEL) under which no turn of it helps.
     #[serde(default)]
     pub unless: Option<Condition>,
@@ -66,6 +70,16 @@ pub struct Lever {
     pub by_hand: Option<ByHand>,
     /// What it is and which memory it moves.
     pub meaning: Words,
+}
+
+/// How many processes there should be instead of one for each core.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Few {
+    /// Values that mean all cores: `-1` of joblib.
+    pub all: Vec<Box<str>>,
+    /// The value to take instead.
+    pub to: Box<str>,
 }
 
 /// A lever that editing a file does not turn alone: such a change is proposed last, and no edit is made.

@@ -127,7 +127,7 @@ impl SettingIndex {
             };
             let (is_of_failed_other, is_of_other) = self.is_of_other(*place);
             let counts = || match is_of_file {
-                true => !is_of_failed_other && !entry.is_open(),
+                true => !is_of_failed_other && (!entry.is_open() || entry.counts_cores()),
                 false => self.may_count(documents, knob, *place, document, entry),
             };
             if (is_named || is_part()) && counts() {
@@ -313,6 +313,7 @@ fn may_be_a_strangers(of: Type, entry: &Entry, document: &Document) -> bool {
     let words = entry.value.to_string();
     let is_meant = match of {
         Type::Bool | Type::Flag => words.eq_ignore_ascii_case("true") || words.eq_ignore_ascii_case("false"),
+        Type::Integer if entry.counts_cores() => true,
         _ => matches!(words.parse::<f64>(), Ok(number) if number.is_finite()),
     };
     let is_file = !matches!(document.format(), Format::Log | Format::Python);

@@ -358,7 +358,9 @@ impl<'k> JobConfig<'k> {
     }
 
     fn find_script_without_options(&self) -> Option<&str> {
-        let mut scripts = self.documents.iter().filter(|document| document.format() == Format::Python);
+        // What calls nothing is a configuration of some program.
+        let is_script = |document: &&Document| document.format() == Format::Python && !document.calls().is_empty();
+        let mut scripts = self.documents.iter().filter(is_script);
         let script = scripts.next()?;
         let takes = |code: &Document| CodeWords::shipped().may_read_options(code.text());
         if takes(script) || scripts.any(takes) {

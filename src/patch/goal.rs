@@ -2,7 +2,7 @@
 
 use super::{Workbench, turn};
 use crate::facts::Facts;
-use crate::knowledge::{Knob, Language, PatchRow, To, Turn, Type};
+use crate::knowledge::{Direction, Knob, Language, Launchers, PatchRow, To, Turn, Type};
 use crate::launch::{amount, host_by_share, host_memory, host_used};
 use crate::model::{Bytes, Change, Phase, Scalar};
 use crate::parse::granted;
@@ -93,8 +93,24 @@ pub(super) fn goal(
         None if turn.to == To::Need => return needed(bench, knob, from),
         None => {}
     }
+    if let Some(few) = few(bench, turn, from) {
+        return Some(Goal::Value(few));
+    }
+    // An expression of another kind of amount tells nothing to begin a step from.
+    let from = from.filter(|from| !Launchers::shipped().programs.counts_cores(from));
     let steps = row.steps.iter().find_map(|steps| bench.evaluator.compute(steps));
     further(knob, turn, from, steps.map_or(1, |steps| steps.clamp(1.0, MOST_STEPS) as usize))
+}
+
+/// The value in place of one for each core of the machine, which is a number that nobody here knows.
+fn few(bench: &Workbench<'_>, turn: &Turn, from: Option<&str>) -> Option<String> {
+    let few = bench.knowledge.lever(&turn.name)?.few.as_ref()?;
+    let is_lowered = turn.to.direction() == Some(Direction::Lower);
+    let is_all = |from: &str| {
+        let is_word = few.all.iter().any(|word| from.eq_ignore_ascii_case(word));
+        is_word || Launchers::shipped().programs.counts_cores(from)
+    };
+    (is_lowered && from.is_some_and(is_all)).then(|| few.to.to_string())
 }
 
 /// The target after so many `steps` of `turn`, or after as many of them as the knob's limit leaves.
@@ -109,12 +125,11 @@ fn further(knob: &Knob, turn: &Turn, from: Option<&str>, steps: usize) -> Option
 
 /// `amount` as a value of the knob, rounded to the safe side; `None` if it exceeds the knob's limit.
 fn exactly(knob: &Knob, turn: &Turn, from: Option<&str>, amount: f64) -> Option<String> {
-    use crate::knowledge::Direction::Raise;
     // Of a lever that helps one way only, its step says which.
     let is_raised = match turn.to {
         To::Scale(by) if turn.direction.is_none() => by > 1.0,
         To::Add(by) if turn.direction.is_none() => by > 0.0,
-        _ => turn.direction == Some(Raise),
+        _ => turn.direction == Some(Direction::Raise),
     };
     let is_beyond = turn.limit.is_some_and(|limit| if is_raised { amount > limit } else { amount < limit });
     // What is set further than that already is not turned back.
@@ -179,6 +194,7 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
             further
                 .into_iter()
                 .chain(demand)
+                .chain(of_file(bench.facts))
                 .chain(at_the_end)
                 .chain(of_weights(bench.facts))
                 .max()
@@ -201,6 +217,16 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
 fn at_the_end(facts: &Facts, reached: Option<Bytes>) -> Option<Bytes> {
     let share = facts.number("progress.share").filter(|_| facts.says_yes("job.fills"))?;
     Some(Bytes((reached?.0 as f64 / share * MARGIN) as i128))
+}
+
+/// A table or text takes several times its file's size once it is read; the least of it that is worth a try.
+const TIMES_THE_FILE: f64 = 3.0;
+
+/// What it takes to read a file whole whose size a listing of its folder states.
+fn of_file(facts: &Facts) -> Option<Bytes> {
+    let file =
+        facts.number("data.file_size").filter(|_| facts.says_yes("job.reads_whole") || facts.says_yes("job.table"))?;
+    Some(Bytes((file * TIMES_THE_FILE) as i128))
 }
 
 /// What a process holds beside the weights it loads: its libraries, the context of a device, buffers for reading.

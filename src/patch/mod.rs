@@ -334,7 +334,10 @@ impl<'a> Workbench<'a> {
             cost: self.cost(knob, turn, goal.words()).map(str::to_owned),
             line: if diff.is_none() && set_in.is_none() { lines() } else { None },
             knob: spelling,
-            from: from.map(str::to_owned),
+            // An option that may stand without its number, `-j`, has none then.
+            from: from
+                .filter(|from| knob.r#type != Type::Integer || *from != "true")
+                .map(|from| from.trim_matches('`').to_owned()),
             to,
             change: step,
             with: partners.into_iter().map(|(_, partner)| partner).collect(),

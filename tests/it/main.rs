@@ -10,6 +10,7 @@ mod borders;
 mod bot;
 mod bot_served;
 mod bounds;
+mod builds_and_cores;
 mod cli;
 mod config;
 mod corpus;

@@ -10,7 +10,7 @@ use super::super::Value;
 use super::super::tree::{Member, Node, Shape};
 use super::super::value::{based_number, number};
 use super::named_arguments;
-use crate::knowledge::plain_name;
+use crate::knowledge::{Launchers, plain_name};
 
 /// How often a name may stand for another name, or a value for a part of another.
 const DEEPEST: usize = 16;
@@ -209,6 +209,18 @@ impl<'t> Definitions<'t> {
             Some(shape @ Shape::Scalar(_)) => Node::new(expression.byte_range(), shape),
             _ => self.open(expression),
         }
+    }
+
+    /// An expression that counts the machine's cores, whose value only a run can tell.
+    pub fn of_cores(&self, expression: Syntax<'t>) -> Option<Node> {
+        const OF_NUMBERS: [&str; 4] = ["int", "min", "max", "len"];
+        let counts = |of: Syntax<'t>| Launchers::shipped().programs.counts_cores(self.words(of));
+        // A call that is given such a number makes something else of it.
+        let is_amount = match (expression.kind(), expression.child_by_field_name("function")) {
+            ("call", Some(function)) => OF_NUMBERS.contains(&self.words(function)) || counts(function),
+            (kind, _) => matches!(kind, "binary_operator" | "boolean_operator"),
+        };
+        (is_amount && counts(expression)).then(|| self.open(expression))
     }
 
     /// An expression that only a run can tell.

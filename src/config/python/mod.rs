@@ -413,6 +413,8 @@ impl<'t> CodeReader<'t> {
                     } else if is_amount && self.definitions.only(name).is_some() {
                         self.flatten(name, &node, EntryKind::Variable, false);
                     }
+                } else if let Some(node) = self.definitions.of_cores(right) {
+                    self.flatten(name, &node, EntryKind::Variable, false);
                 }
             }
             "attribute" if self.attribute_of_settings(left, right) => {}

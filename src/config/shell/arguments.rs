@@ -155,8 +155,9 @@ fn joined(text: &str) -> Option<(&str, usize)> {
         Some(equals) => Some((&text[dashes..equals], equals + 1)),
         None => {
             let is_short = dashes == 1 && text.len() > 2 && text[1..].starts_with(|c: char| c.is_ascii_alphabetic());
-            let digits = is_short && text[2..].starts_with(|c: char| c.is_ascii_digit());
-            digits.then(|| (&text[1..2], 2))
+            // `-j8`, `-j$(nproc)`
+            let is_number = |value: &str| value.starts_with(|c: char| c.is_ascii_digit() || c == '$' || c == '`');
+            (is_short && is_number(&text[2..])).then(|| (&text[1..2], 2))
         }
     }
 }

@@ -128,6 +128,15 @@ fn settled(text: &str, script: Script) -> Parsed {
             continue;
         }
         for stage in launchers::stages(&fields) {
+            // `make -j install` has no number.
+            let builds = Launchers::shipped().programs.builds(&stage.program);
+            let is_number = |name: usize, value: usize| match (fields.get(name), fields.get(value)) {
+                (Some(name), Some(value)) if builds && Launchers::shipped().programs.says_build_jobs(name) => {
+                    value.starts_with(|c: char| c.is_ascii_digit() || c == '$' || c == '`')
+                }
+                _ => true,
+            };
+            let goes_with = |name: usize, value: usize| is_number(name, value) && goes_with(name, value);
             let (arguments, operands) = arguments::arguments(&fields, stage.arguments.clone(), goes_with);
             let (program, target) = (stage.program.clone(), stage.target.clone());
             let started = [Some(&*program), target.as_deref()].into_iter().flatten();

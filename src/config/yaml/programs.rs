@@ -14,6 +14,8 @@ use crate::knowledge::Launchers;
 const COMMAND_LINE: [&str; 3] = ["entrypoint", "command", "args"];
 /// The key of a script in SkyPilot's tasks and in steps of pipelines.
 const SCRIPT: &str = "run";
+/// The key of a list of command lines in GitLab's pipelines, one item each.
+const SCRIPTS: &str = "script";
 /// Keys of the environment: a list of names and values in Kubernetes, a mapping in compose.
 const ENVIRONMENT: [&str; 2] = ["env", "environment"];
 
@@ -64,6 +66,11 @@ impl ProgramReader<'_> {
         self.line(line, &environment);
         for member in members.iter().filter(|member| !COMMAND_LINE.contains(&member.key.as_str())) {
             match &member.value.shape {
+                Shape::List(items) if member.key == SCRIPTS => {
+                    for (script, place) in self.words(items) {
+                        self.script(&script, &place, &environment);
+                    }
+                }
                 Shape::List(items) => {
                     let words = self.words(items);
                     match words.iter().any(|(word, _)| is_option(word)) {
