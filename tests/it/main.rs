@@ -51,6 +51,7 @@ mod memory;
 mod memory_holders;
 mod memory_properties;
 mod messages;
+mod named_tensors;
 mod neighbours;
 mod open_world;
 mod other_failures;
