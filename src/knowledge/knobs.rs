@@ -113,9 +113,13 @@ pub struct Knob {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Section {
-    /// The key that marks each place for them: they are added beside it.
+    /// The key that marks each place for them: they are added beside it. Empty: at the root.
+    #[serde(default)]
     pub beside: Arc<str>,
-    /// Values that show, anywhere in the file, that such a section exists already.
+    /// The name of the only file that takes them, whatever its format.
+    #[serde(default)]
+    pub file: Option<Arc<str>>,
+    /// Values that show, anywhere in the file, that such a section exists already; also before a `=`.
     pub taken: Vec<String>,
     /// Keys and their values: `[+]` is the first free index of a list, `{to}` the knob's value.
     pub keys: Vec<[String; 2]>,

@@ -8,7 +8,10 @@ use crate::model::{Edit, Given, Partner, Scalar};
 /// The edits that write the section of `knob`, set to `to`, into the first of the user's files that has a place for it.
 pub(super) fn edits(launch: &JobConfig<'_>, knob: &Knob, to: &Scalar) -> Option<Vec<Edit>> {
     let section = knob.section.as_ref()?;
-    let takes_sections = |document: &&Document| matches!(document.format(), Format::Yaml | Format::Ini);
+    let takes_sections = |document: &&Document| match &section.file {
+        Some(name) => document.path().rsplit(['/', '\\']).next() == Some(&**name),
+        None => matches!(document.format(), Format::Yaml | Format::Ini),
+    };
     let mut files = launch.documents().iter().filter(takes_sections);
     files.find_map(|document| {
         let edits = of_document(document, section, to);
@@ -26,14 +29,19 @@ pub(super) fn partner(section: &Section, edits: &[Edit], partner: &Partner) -> O
 
 fn of_document(document: &Document, section: &Section, to: &Scalar) -> Vec<Edit> {
     let settings = || document.entries().iter().filter(|entry| entry.kind == EntryKind::Setting);
-    let is_taken = |Entry { value, .. }: &Entry| matches!(value, Value::Text(text) if section.taken.contains(text));
+    let begins = |text: &str| section.taken.iter().any(|taken| text.split('=').next() == Some(taken));
+    let is_taken = |Entry { value, .. }: &Entry| matches!(value, Value::Text(text) if section.taken.contains(text) || begins(text));
     if settings().any(is_taken) {
         return Vec::new();
     }
-    let mut places: Vec<&str> = settings().filter_map(|entry| above(&entry.key, &section.beside)).collect();
+    let mut places: Vec<&str> = match section.beside.is_empty() {
+        true => vec![""],
+        false => settings().filter_map(|entry| above(&entry.key, &section.beside)).collect(),
+    };
     places.dedup();
     let edit = |place: &str, key: &str, value: &str| {
-        let written = || value.parse().map_or_else(|_| Scalar::Text(value.to_owned()), Scalar::Flag);
+        let filled = || value.replace("{to}", &to.to_string());
+        let written = || value.parse().map_or_else(|_| Scalar::Text(filled()), Scalar::Flag);
         let to = if value == "{to}" { to.clone() } else { written() };
         let key = format!("{place}{}", behind_last(document, place, key));
         Edit { file: document.path().clone(), key, to, given: Given::Setting, command: None }

@@ -63,8 +63,9 @@ fn by_content(head: &[u8]) -> (Role, Option<String>) {
         return (Role::Other, Some("binary: not read".to_owned()));
     }
     let text = String::from_utf8_lossy(head);
-    if text.trim_start().starts_with('{')
-        && let Some(role) = of_json(&text)
+    let body = behind_comments(&text);
+    if body.starts_with('{')
+        && let Some(role) = of_json(body)
     {
         return (role, None);
     }
@@ -100,6 +101,15 @@ fn is_binary(head: &[u8]) -> bool {
     let text = &head[head.iter().take_while(|byte| **byte == 0).count()..];
     let odd = |byte: &&u8| matches!(byte, 0..=7 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
     text.is_empty() || text.iter().filter(odd).count() * 10 > text.len()
+}
+
+/// `text` from the first line on that is no comment of JSON: editors begin their files with one.
+fn behind_comments(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    while rest.starts_with("//") {
+        rest = rest.split_once('\n').map_or("", |(_, rest)| rest.trim_start());
+    }
+    rest
 }
 
 /// The role of JSON: a kernel log (`dmesg --json`), a log with one record in each line, or a configuration.

@@ -16,6 +16,7 @@ mod config;
 mod corpus;
 mod crash;
 mod damage;
+mod data_in_flight;
 mod dialects;
 mod docs;
 mod edited_in_place;
