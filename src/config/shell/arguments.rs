@@ -73,11 +73,14 @@ pub(in super::super) fn arguments(
                         None => true,
                     }
             };
-            // `--batch-size 128 /data`, `--segment 40 song.mp3`, `-w 8 app:app`: a path or an application behind a number is the
-            // program's own argument.
+            // `--batch-size 128 /data`, `--segment 40 song.mp3`, `--layers 20 chat -m x`, `--batch 8 DATA_PATH`: a word behind a number is
+            // the program's own argument. So is an application behind any value: `-w 8 app:app`, `-c server.py app:app`.
             let is_number = field(at).is_some_and(|text| text.parse::<f64>().is_ok());
-            let is_operand = |text: &str| is_path(text) || is_application(text);
-            let is_apart = |text: &str, at: usize| is_number && at == name + 2 && is_operand(text);
+            let is_apart = |text: &str, at: usize| {
+                let behind_number = || is_number && (is_path(text) || is_word(text));
+                at == name + 2
+                    && (behind_number() || is_application(text) && !field(name + 1).is_some_and(is_application))
+            };
             while field(at).is_some_and(|text| is_value(text, at) && goes_with(name, at) && !is_apart(text, at)) {
                 at += 1;
             }
@@ -135,6 +138,11 @@ fn is_path(text: &str) -> bool {
             && end.bytes().any(|byte| byte.is_ascii_alphabetic())
     };
     text.contains('/') || text.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && is_extension(end))
+}
+
+/// Whether it begins as a word and not as a number, a list or a reference.
+fn is_word(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '<')
 }
 
 /// Whether it names an application in a module of Python, as web servers are told what to serve: `shop.main:app`, `main:make_app()`.
@@ -259,6 +267,8 @@ mod tests {
             ("python -m demucs --segment 40 song.mp3", &["python:demucs segment=40"]),
             ("python main.py --gpus 0 1 2 --x", &["python:main.py gpus=0,1,2 x="]),
             ("gunicorn -w 8 shop.main:app", &["gunicorn: w=8"]),
+            ("python train.py --batch 8 DATA_PATH", &["python:train.py batch=8"]),
+            ("gunicorn -c server.py shop.main:app", &["gunicorn: c=server.py"]),
             ("uvicorn --workers 4 main:make_app() --port 80", &["uvicorn: workers=4 port=80"]),
             ("python serve.py --ratio 3 1:2", &["python:serve.py ratio=3,1:2"]),
             ("nohup python main.py", &["nohup: ", "python:main.py "]),

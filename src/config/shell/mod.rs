@@ -226,10 +226,10 @@ impl Settings<'_> {
             self.found.push((statement, found, Origin::Assignment(number)));
             self.options_in(assignment, statement);
             if let [chunk] = value.as_slice()
-                && allocator_options::has_options(&assignment.name)
+                && let Some(separator) = allocator_options::separator(&assignment.name)
                 && chunk.is_exact
             {
-                for option in allocator_options::options(&chunk.text) {
+                for option in allocator_options::options(&chunk.text, separator) {
                     let span = chunk.span.start + option.value.start..chunk.span.start + option.value.end;
                     let value = Value::of_word(&chunk.text[option.value.clone()]);
                     let key = format!("{}.{}", assignment.name, option.name);

@@ -302,6 +302,14 @@ fn options_of_the_allocator_are_settings() {
 }
 
 #[test]
+fn options_of_theano_are_settings() {
+    let script = "THEANO_FLAGS='device=gpu,lib.cnmem=0.95' python x.py\n";
+    assert_eq!(set(script, "THEANO_FLAGS.lib.cnmem", 0.5), "THEANO_FLAGS='device=gpu,lib.cnmem=0.5' python x.py\n");
+    let without = "THEANO_FLAGS='device=gpu' python x.py\n";
+    assert_eq!(set(without, "THEANO_FLAGS.lib.cnmem", 0.5), "THEANO_FLAGS='device=gpu,lib.cnmem=0.5' python x.py\n");
+}
+
+#[test]
 fn directives_are_settings() {
     let directive = |text: &str, key: &str, value: &str| {
         let document = Document::read("x", text).map_err(|error| error.to_string());

@@ -28,8 +28,10 @@ impl Editor<'_> {
         if let Some(number) = self.shell.embedded.iter().position(|embedded| key.starts_with(&embedded.prefix)) {
             return self.change_embedded(number).map(Some);
         }
-        if let Some((name, option)) = key.split_once('.').filter(|(name, _)| allocator_options::has_options(name)) {
-            return Ok(self.add_option(name, option));
+        if let Some((name, option)) = key.split_once('.')
+            && let Some(separator) = allocator_options::separator(name)
+        {
+            return Ok(self.add_option(name, option, separator));
         }
         if let Some((list, index)) = key.strip_suffix(']').and_then(|key| key.rsplit_once('[')) {
             return self.add_value(list, index).map(Some);
@@ -261,8 +263,8 @@ impl Editor<'_> {
     }
 
     /// Adds `expandable_segments:True` to the options of a variable.
-    fn add_option(&self, name: &str, option: &str) -> Option<Vec<Edit>> {
-        let new = format!("{option}:{}", self.written("", "True"));
+    fn add_option(&self, name: &str, option: &str, separator: char) -> Option<Vec<Edit>> {
+        let new = format!("{option}{separator}{}", self.written("", "True"));
         let new = is_safe(&new).then_some(new)?;
         let same = |assignment: &&Assignment| assignment.name == name;
         match self.shell.script.assignments.iter().rev().find(same) {

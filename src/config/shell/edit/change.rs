@@ -8,7 +8,7 @@ use super::super::arguments::{Argument, Form};
 use super::super::expand::{Chunk, Field};
 use super::super::script::{Assignment, Call, Role};
 use super::super::words::Quote;
-use super::super::{Origin, home, option_words, part, place, tail};
+use super::super::{Origin, allocator_options, home, option_words, part, place, tail};
 use super::{Editor, is_safe};
 
 /// The place where a value is to be written, and its quotes.
@@ -29,11 +29,11 @@ impl Editor<'_> {
             Origin::Assignment(number) => {
                 self.shell.script.assignments.get(*number).and_then(|assignment| self.change_assignment(assignment))
             }
-            Origin::Option(number, all) => self.shell.script.assignments.get(*number).and_then(|_| {
+            Origin::Option(number, all) => self.shell.script.assignments.get(*number).and_then(|assignment| {
                 let old = self.words(all);
-                let colon = old.find(':')?;
-                let span = all.start + colon + 1..all.end;
-                let new = self.written(&old[colon + 1..], "True");
+                let value = old.find(allocator_options::separator(&assignment.name)?)? + 1;
+                let span = all.start + value..all.end;
+                let new = self.written(&old[value..], "True");
                 is_safe(&new).then(|| vec![Edit::replace(span, new)])
             }),
             Origin::Word(span) => {
