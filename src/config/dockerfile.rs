@@ -10,12 +10,35 @@ use super::entry::FoundSetting;
 use super::{Body, EntryKind, Parsed, Value, shell};
 use crate::knowledge::Launchers;
 
-/// Whether `text` is a Dockerfile: it begins with its base image, after arguments for that.
+/// Whether `text` is a Dockerfile: it begins with its base image, after arguments for that; or it is the part of one that says what is started.
 pub(super) fn is_dockerfile(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    if is_part(lines.clone()) {
+        return true;
+    }
     let first = lines.find(|line| !line.starts_with("ARG ")).unwrap_or_default();
     let mut words = first.split_whitespace();
     words.next() == Some("FROM") && !matches!(words.nth(1), Some("import")) && !super::modelfile::is_modelfile(text)
+}
+
+/// Whether all `lines` are instructions, and one of them is a list of words to start.
+fn is_part<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> bool {
+    const INSTRUCTIONS: [&str; 12] = [
+        "ADD ",
+        "ARG ",
+        "CMD ",
+        "COPY ",
+        "ENTRYPOINT ",
+        "ENV ",
+        "EXPOSE ",
+        "HEALTHCHECK ",
+        "LABEL ",
+        "RUN ",
+        "USER ",
+        "WORKDIR ",
+    ];
+    let starts = |line: &str| line.starts_with("CMD [\"") || line.starts_with("ENTRYPOINT [\"");
+    lines.clone().any(starts) && lines.clone().all(|line| INSTRUCTIONS.iter().any(|word| line.starts_with(word)))
 }
 
 pub(super) fn read(text: &str) -> Parsed {
