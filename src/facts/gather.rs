@@ -5,7 +5,7 @@ use super::{pairs, prints, trend};
 use crate::incident::FoundIncident;
 use crate::knowledge::below_installation;
 use crate::model::{
-    Citation, Consumer, FactValue, Figure, FigureName, Incident, InputSummary, Job, Kind, PhaseFinding, Role,
+    Citation, Consumer, FactValue, Figure, FigureName, Incident, InputSummary, Job, Kind, Location, PhaseFinding, Role,
 };
 
 /// The facts of `found`, of its job and of the inputs; `told` are facts that the user states.
@@ -43,6 +43,7 @@ pub fn gather(found: &FoundIncident, job: &Job, inputs: &[InputSummary], told: &
         };
         facts.cite(fact.key, value, vec![fact.at.clone()]);
     }
+    left_gpu(&mut facts, incident);
     of_job(&mut facts, job);
     trend::add(&mut facts, incident);
     prints::add(&mut facts, &found.around);
@@ -59,6 +60,24 @@ pub fn gather(found: &FoundIncident, job: &Job, inputs: &[InputSummary], told: &
     }
     facts.say("producers", Value::List(producers.into_iter().map(|producer| text(producer)).collect()));
     facts
+}
+
+/// `smi.left_gpu`, the device that is full in a table for which somebody asked at a prompt behind the failure: the program had ended, so that
+/// others hold it.
+fn left_gpu(facts: &mut Facts, incident: &Incident) {
+    let place = |name| facts.get(name).and_then(|known| known.cites.first()).map(|cite| cite.location.clone());
+    let (Some(proof), Some(asked), Some(table)) =
+        (incident.evidence.last().map(|cite| cite.location.clone()), place("smi.asked"), place("smi.full_gpu"))
+    else {
+        return;
+    };
+    let is_behind = |one: &Location, other: &Location| one.path == other.path && one.line < other.line;
+    if is_behind(&proof, &asked)
+        && is_behind(&asked, &table)
+        && let Some(known) = facts.get("smi.full_gpu").cloned()
+    {
+        facts.cite("smi.left_gpu", known.value, known.cites);
+    }
 }
 
 /// Adds the phase, once it is decided.

@@ -22,26 +22,32 @@ impl Bytes {
     /// 2^60 bytes: no machine has as much memory, so a request of it is a length that overflowed.
     pub const EIB: Bytes = Bytes(1 << 60);
 
-    /// `amount` units of `unit`, rounded to the nearest byte; `None` if that is not a sensible number of bytes. From 2^62 to 2^63 it stands for
-    /// "no limit" (the kernel prints 2^63 less a page), and up to 2^64 for a negative length.
+    /// `amount` units of `unit`, rounded to the nearest byte; `None` if that is not a sensible number of bytes. Just below 2^62 and 2^63 it
+    /// stands for "no limit" (the kernel prints 2^63 less a page), and up to 2^64 for a negative length.
     pub fn of(amount: f64, unit: Bytes) -> Option<Bytes> {
-        const UNLIMITED: std::ops::RangeInclusive<f64> = (1u128 << 62) as f64..=(1u128 << 63) as f64;
         const MOST: f64 = (1u128 << 64) as f64;
         let bytes = amount * unit.0 as f64;
-        let is_sensible = bytes.is_finite() && bytes.abs() <= MOST && !UNLIMITED.contains(&bytes.abs());
+        let is_sensible = bytes.is_finite() && bytes.abs() <= MOST && !is_no_limit(bytes.abs() as u128);
         is_sensible.then(|| Bytes((bytes.round() as i128).min(u64::MAX.into())))
     }
 
     /// [`Bytes::of`] a whole number of bytes, which tells 2^63 from the "no limit" just below it.
     pub fn counted(bytes: u64) -> Option<Bytes> {
-        const UNLIMITED: std::ops::Range<u64> = 1 << 62..1 << 63;
-        (!UNLIMITED.contains(&bytes)).then_some(Bytes(bytes as i128))
+        let is_amount = bytes == 1 << 63 || !is_no_limit(bytes.into());
+        is_amount.then_some(Bytes(bytes as i128))
     }
 
     /// The amount in GiB (2^30 bytes).
     pub fn gib(self) -> f64 {
         self.0 as f64 / Bytes::GIB.0 as f64
     }
+}
+
+/// Whether so many bytes are the largest number of a type, less what it was rounded by: a page, or a unit. Between these numbers lie sizes that
+/// were read from memory which nothing had been written to.
+fn is_no_limit(bytes: u128) -> bool {
+    const ROUNDED_BY: u128 = 1 << 40;
+    [1u128 << 62, 1 << 63].into_iter().any(|most| (most - ROUNDED_BY..=most).contains(&bytes))
 }
 
 impl fmt::Display for Bytes {

@@ -123,6 +123,8 @@ fn tensor(record: &Record) -> Option<Event> {
     event.figures.extend(requested(record, &tensor));
     let batch = batch(tensor.shape).and_then(|words| Some((words, words.parse().ok()?)));
     event.facts.extend(batch.map(|(words, batch)| record.number_fact("tensorflow.batch", words, batch)));
+    let extent = extent(tensor.shape);
+    event.facts.extend(extent.map(|(words, extent)| record.number_fact("tensorflow.extent_count", words, extent)));
     let square = square(tensor.shape).and_then(|words| Some((words, words.parse().ok()?)));
     event.facts.extend(square.map(|(words, side)| record.number_fact("tensorflow.side_count", words, side)));
     event.facts.extend(tensor.dtype.map(|dtype| record.fact("tensorflow.dtype", dtype)));
@@ -135,6 +137,15 @@ fn square(shape: &str) -> Option<&str> {
     let mut sides = shape.rsplit(',').map(str::trim);
     let (last, before, _) = (sides.next()?, sides.next()?, sides.next()?);
     (last == before).then_some(last)
+}
+
+/// The largest extent before the last two of a `shape` of four and more. Of a convolution's kernel these are its few pixels.
+fn extent(shape: &str) -> Option<(&str, f64)> {
+    const LEAST: usize = 4;
+    let extents: Vec<&str> = shape.split(',').map(str::trim).collect();
+    let before = extents.len().checked_sub(2).filter(|_| extents.len() >= LEAST)?;
+    let numbers = extents[..before].iter().filter_map(|words| Some((*words, words.parse().ok()?)));
+    numbers.max_by(|(_, one), (_, other): &(&str, f64)| one.total_cmp(other))
 }
 
 /// The size of the tensor, as its shape and its type make it.

@@ -107,7 +107,7 @@ fn memory(text: &str) -> Option<(Size<'_>, Size<'_>)> {
 
 /// The fact that a device is nearly full, or nearly empty.
 fn occupancy(used: Bytes, total: Bytes) -> Option<&'static str> {
-    match (used.0 * 10 > total.0 * 9, used.0 * 50 < total.0) {
+    match (used.0 * 20 > total.0 * 17, used.0 * 50 < total.0) {
         (true, _) => Some("smi.full_gpu"),
         (_, true) => Some("smi.free_gpu"),
         _ => None,
