@@ -84,6 +84,7 @@ mod serving_edits;
 mod serving_fit;
 mod shared_devices;
 mod siblings;
+mod small_programs;
 mod snapshot;
 mod store;
 mod structured_logs;
