@@ -84,7 +84,11 @@ pub(super) fn read(text: &str) -> Parsed {
 /// Adds the commands of the step of a build at `step` that compile, with how many processes do so at once: of all that a step does the only
 /// thing that decides its memory.
 fn build_jobs(parsed: &mut Parsed, text: &str, step: Range<usize>) {
-    let words = text.get(step.clone()).unwrap_or_default();
+    let mut words = text.get(step.clone()).unwrap_or_default();
+    // The builder's own options: `--mount=type=cache,target=/root/.cache`.
+    while let Some((_, behind)) = words.split_once(char::is_whitespace).filter(|_| words.starts_with("--")) {
+        words = behind.trim_start();
+    }
     let programs = &Launchers::shipped().programs;
     // A list, or none of these programs.
     if words.starts_with('[') || !programs.builders.iter().any(|name| words.contains(name.as_str())) {
@@ -100,7 +104,7 @@ fn build_jobs(parsed: &mut Parsed, text: &str, step: Range<usize>) {
     }
     let mut at = 0..builds.len();
     inner.commands.retain(|_| at.next().is_some_and(is_kept));
-    add(parsed, inner, step.start);
+    add(parsed, inner, step.end - words.len());
 }
 
 /// The key of a variable that a step of the build gets, not the program of the image: `RUN make:MAX_JOBS`.

@@ -79,8 +79,10 @@ pub(super) fn has_sections(text: &str) -> bool {
         match line.split_once('=') {
             Some((key, value)) if toml::is_bare(key.trim_end()) => match value.trim_start().chars().next() {
                 None | Some('"' | '\'' | '[' | '{') => return false,
-                // Neither a comment nor a bare list of numbers, `.1,.1`, is TOML.
-                Some(_) if value.contains(" ;") || value.contains(',') => words += FEWEST,
+                // Neither a comment of INI nor a bare list of numbers, `.1,.1`, is TOML.
+                Some(_) if value.contains(" ;") || value.split(" #").next().is_some_and(|own| own.contains(',')) => {
+                    words += FEWEST
+                }
                 Some(first) => words += usize::from(first.is_alphabetic() && !matches!(value.trim(), "true" | "false")),
             },
             _ if line.starts_with('[') && line.ends_with(']') => {}

@@ -72,9 +72,11 @@ fn left_gpu(facts: &mut Facts, incident: &Incident) {
         return;
     };
     let is_behind = |one: &Location, other: &Location| one.path == other.path && one.line < other.line;
+    let own = incident.victim.device.map(f64::from);
+    let is_its = |value: &Value| own.is_none_or(|own| *value == Value::Number(own));
     if is_behind(&proof, &asked)
         && is_behind(&asked, &table)
-        && let Some(known) = facts.get("smi.full_gpu").cloned()
+        && let Some(known) = facts.get("smi.full_gpu").filter(|known| is_its(&known.value)).cloned()
     {
         facts.cite("smi.left_gpu", known.value, known.cites);
     }

@@ -26,9 +26,15 @@ pub(super) fn add(facts: &mut Facts, around: &[Citation]) {
 
 /// The whole numbers of a line, `200000`, `200_000` and `200,000` alike.
 fn numbers(line: &str) -> impl Iterator<Item = u64> + '_ {
-    let grouped = |words: &str| words.replace(['_', ','], "").parse().ok();
     let words = line.split(|c: char| !c.is_ascii_digit() && c != '_' && c != ',');
-    words.filter_map(move |words| grouped(words.trim_matches(['_', ','])))
+    words.map(|words| words.trim_matches(['_', ','])).flat_map(|words| {
+        let parts = || words.split(['_', ',']);
+        // `[100000,768]` are two numbers.
+        let is_grouped =
+            parts().skip(1).all(|part| part.len() == 3) && parts().next().is_some_and(|first| first.len() <= 3);
+        let whole = is_grouped.then(|| words.replace(['_', ','], ""));
+        whole.into_iter().chain(parts().map(str::to_owned)).filter_map(|words| words.parse().ok())
+    })
 }
 
 #[cfg(test)]
@@ -50,6 +56,7 @@ mod tests {
         assert_eq!(rows(37.25 * gib, "features: torch.Size([100000, 768])"), Some(100_000.0));
         assert_eq!(rows(18.63 * gib, "kept 100,000 of 120,000 texts"), Some(100_000.0));
         assert_eq!(rows(74.51 * gib, "(100000, 768)"), Some(100_000.0));
+        assert_eq!(rows(74.51 * gib, "[100000,768]"), Some(100_000.0));
         assert_eq!(rows(40.0 * gib, "(100000, 768)"), None);
         assert_eq!(rows(f64::from(2 << 20), "step 1024"), None);
     }

@@ -130,6 +130,10 @@ pub struct LauncherFile {
     pub processes: Arc<str>,
     /// Words with which a launch names this launcher or another one that starts several processes.
     pub unless_said: Vec<String>,
+    /// Words with which code does so.
+    pub unless_called: Vec<String>,
+    /// Frameworks whose lines in the log show that several processes ran.
+    pub unless_of: Vec<Arc<str>>,
 }
 
 /// A behaviour of some versions that changes the memory a job needs.

@@ -144,6 +144,8 @@ pub struct Programs {
     pub count_cores: Vec<String>,
     /// Variables whose value is a list of a program's options.
     pub option_variables: Vec<String>,
+    /// Variables whose value is a list of a library's settings.
+    pub setting_variables: Vec<String>,
     /// Options of runtimes, which mean the same wherever they stand.
     pub runtime_options: Vec<String>,
     /// Programs that read a script themselves.
@@ -253,7 +255,11 @@ impl Programs {
 
     /// Whether `value` is computed from the number of the machine's cores.
     pub fn counts_cores(&self, value: &str) -> bool {
-        self.count_cores.iter().any(|word| value.contains(word.as_str()))
+        let is_of_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+        let is_whole = |at: usize, word: &str| {
+            !value[..at].ends_with(is_of_name) && !value[at + word.len()..].starts_with(is_of_name)
+        };
+        self.count_cores.iter().any(|word| value.match_indices(word.as_str()).any(|(at, word)| is_whole(at, word)))
     }
 
     /// Whether the settings given to `program` are the job's.

@@ -100,6 +100,7 @@ impl JobConfig<'_> {
         if let Some(unread) = &self.unread {
             all.push((Arc::from("launch.unread_file"), Value::Text(unread.path.clone()), Vec::new()));
             all.push((Arc::from("launch.unread_processes"), Value::Number(unread.processes), Vec::new()));
+            all.push((Arc::from("launch.unread_kind"), Value::Text(unread.kind.clone()), Vec::new()));
         }
         if let Some(scheduler) = self.documents.iter().find_map(Document::scheduler) {
             all.push((Arc::from("launch.scheduler"), Value::Text(scheduler.name.clone()), Vec::new()));

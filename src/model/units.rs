@@ -46,8 +46,8 @@ impl Bytes {
 /// Whether so many bytes are the largest number of a type, less what it was rounded by: a page, or a unit. Between these numbers lie sizes that
 /// were read from memory which nothing had been written to.
 fn is_no_limit(bytes: u128) -> bool {
-    const ROUNDED_BY: u128 = 1 << 40;
-    [1u128 << 62, 1 << 63].into_iter().any(|most| (most - ROUNDED_BY..=most).contains(&bytes))
+    // `9.2 EB` has two digits of it.
+    [1u128 << 62, 1 << 63].into_iter().any(|most| (most - most / 256..=most).contains(&bytes))
 }
 
 impl fmt::Display for Bytes {

@@ -139,12 +139,13 @@ fn square(shape: &str) -> Option<&str> {
     (last == before).then_some(last)
 }
 
-/// The largest extent before the last two of a `shape` of four and more. Of a convolution's kernel these are its few pixels.
+/// The largest extent between the first and the last two of a `shape` of four and more: the first may be the batch. Of a convolution's kernel
+/// these are its few pixels.
 fn extent(shape: &str) -> Option<(&str, f64)> {
     const LEAST: usize = 4;
     let extents: Vec<&str> = shape.split(',').map(str::trim).collect();
     let before = extents.len().checked_sub(2).filter(|_| extents.len() >= LEAST)?;
-    let numbers = extents[..before].iter().filter_map(|words| Some((*words, words.parse().ok()?)));
+    let numbers = extents[1..before].iter().filter_map(|words| Some((*words, words.parse().ok()?)));
     numbers.max_by(|(_, one), (_, other): &(&str, f64)| one.total_cmp(other))
 }
 

@@ -110,7 +110,9 @@ fn few(bench: &Workbench<'_>, turn: &Turn, from: Option<&str>) -> Option<String>
         let is_word = few.all.iter().any(|word| from.eq_ignore_ascii_case(word));
         is_word || Launchers::shipped().programs.counts_cores(from)
     };
-    (is_lowered && from.is_some_and(is_all)).then(|| few.to.to_string())
+    // A lever may also turn what holds many: a buffer of so many rows is no process.
+    let is_enough = turn.limit.is_none_or(|limit| few.to.parse().is_ok_and(|few: f64| few >= limit));
+    (is_lowered && is_enough && from.is_some_and(is_all)).then(|| few.to.to_string())
 }
 
 /// The target after so many `steps` of `turn`, or after as many of them as the knob's limit leaves.

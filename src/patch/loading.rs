@@ -1,15 +1,16 @@
 //! Writes what a line of a knob says of loading a model as the given script loads it.
 
 use crate::config::Format;
-use crate::knowledge::Knob;
+use crate::knowledge::{CodeWords, Knob};
 use crate::launch::JobConfig;
 
 /// The call in the lines of knobs that stands for any that loads a model.
 const ANY: &str = "AutoModelForCausalLM.from_pretrained(";
 /// How a call that loads anything goes on behind its class.
 const LOADS: &str = ".from_pretrained(";
-/// Parts of the names of classes that load no model.
-const OTHERS: [&str; 6] = ["Tokenizer", "Processor", "Config", "Extractor", "Peft", "Scheduler"];
+/// Names under which older and newer versions take the same argument, or one within another.
+const SAME: [(&str, &str); 3] =
+    [("torch_dtype", "dtype"), ("quantization_config", "load_in_8bit"), ("quantization_config", "load_in_4bit")];
 /// The longest call that is written out again.
 const LONGEST: usize = 200;
 
@@ -25,7 +26,12 @@ pub(super) fn as_loaded(launch: &JobConfig<'_>, line: &str) -> Option<String> {
     let codes = launch.documents().iter().filter(|document| document.format() == Format::Python);
     let mut calls = codes.flat_map(|document| calls(document.text()));
     let (class, given) = calls.next().filter(|_| calls.next().is_none())?;
-    let is_new = |own: &&str| keyword(own).is_none_or(|name| !added.iter().any(|added| keyword(added) == Some(name)));
+    let replaces =
+        |added: &str, own: &str| added == own || SAME.contains(&(added, own)) || SAME.contains(&(own, added));
+    let is_new = |own: &&str| {
+        let added = || added.iter().filter_map(|added| keyword(added));
+        keyword(own).is_none_or(|own| !added().any(|added| replaces(added, own)))
+    };
     let own =
         arguments(given).into_iter().filter(is_new).map(|own| own.split_whitespace().collect::<Vec<_>>().join(" "));
     let all = own.chain(added.iter().cloned()).collect::<Vec<_>>().join(", ");
@@ -37,11 +43,15 @@ fn calls(code: &str) -> impl Iterator<Item = (&str, &str)> {
     code.match_indices(LOADS).filter_map(move |(at, _)| {
         let before = code.get(..at)?;
         let is_name = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '.');
-        let class = before.get(before.trim_end_matches(is_name).len()..)?;
+        let start = before.trim_end_matches(is_name).len();
+        let (class, call) = (code.get(start..at)?, code.get(start..at + LOADS.len() - 1)?);
         let rest = code.get(at + LOADS.len()..)?;
-        let is_model = !class.is_empty() && !OTHERS.iter().any(|other| class.contains(other));
+        let is_class = class.rsplit('.').next().is_some_and(|name| name.starts_with(char::is_uppercase));
+        let is_model = is_class && !CodeWords::shipped().has_no_weights(call);
         let is_comment = before.rsplit('\n').next().is_some_and(|line| line.contains('#'));
-        (is_model && !is_comment).then_some((class, rest.get(..closing(rest)?)?))
+        let given = rest.get(..closing(rest)?)?;
+        // A comment in it cannot stand on one line with what follows.
+        (is_model && !is_comment && !given.contains('#')).then_some((class, given))
     })
 }
 

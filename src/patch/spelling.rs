@@ -63,13 +63,13 @@ impl Workbench<'_> {
             return (!self.is_of_another_version(knob, written)).then(|| written.to_owned());
         }
         // Named with its program, `make -j`, it is shown as it stands there.
-        let option = |name: &str| name.rsplit_once(' ').map(|(_, option)| plain_name(option));
-        let of_program = setting.filter(|setting| {
+        let of_program = setting.filter(|setting| setting.entry.kind == EntryKind::Flag).and_then(|setting| {
             let own = plain_name(&setting.entry.key);
-            setting.entry.kind == EntryKind::Flag && knob.names().any(|name| option(name).as_deref() == Some(&*own))
+            let mut options = knob.names().filter_map(|name| Some(name.rsplit_once(' ')?.1));
+            options.find(|option| plain_name(option) == own)
         });
-        if let Some(setting) = of_program {
-            return Some(as_written(setting.entry));
+        if let Some(option) = of_program {
+            return Some(option.to_owned());
         }
         if let Some(name) = self.launch.as_variable(knob) {
             return Some(name.to_owned());

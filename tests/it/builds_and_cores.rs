@@ -34,6 +34,11 @@ fn a_build_gets_fewer_compilers_where_it_says_how_many() -> Outcome {
             "RUN cd /src && ./configure && make -j4 && make install",
         ),
         (
+            "Dockerfile",
+            "FROM a\nRUN --mount=type=cache,target=/c make -j16\nCMD [\"serve\"]\n",
+            "RUN --mount=type=cache,target=/c make -j4",
+        ),
+        (
             "ci.yml",
             "build:\n  stage: build\n  script:\n    - cmake -B build\n    - cmake --build build -j 12\n",
             "    - cmake --build build -j 3",
@@ -42,6 +47,17 @@ fn a_build_gets_fewer_compilers_where_it_says_how_many() -> Outcome {
         let shown = diff(KILLED, name, before)?;
         assert!(shown.contains(&format!("+{after}\n")), "{before}: {shown}");
     }
+    Ok(())
+}
+
+#[test]
+fn a_make_that_starts_one_compiler_after_the_other_is_told_nothing_of_them() -> Outcome {
+    let serial = report(&[("job.log", KILLED), ("build.sh", "make -C build\n")])?;
+    assert!(!turned(&serial)?.contains(&"compilers at once"), "{:?}", turned(&serial)?);
+    // Ranks are no cores.
+    let end =
+        report(&[("job.log", KILLED), ("build.sh", "export MAX_JOBS=$((32 / nproc_per_node))\nmake -C build -j8\n")])?;
+    assert!(turned(&end)?.contains(&"-j"), "{:?}", turned(&end)?);
     Ok(())
 }
 

@@ -45,6 +45,25 @@ fn a_launchers_file_is_none_of_a_job_that_python_starts() -> Outcome {
 }
 
 #[test]
+fn a_launcher_is_proposed_only_where_it_shares_what_one_process_holds() -> Outcome {
+    let run = "python tune.py --data d.json\n";
+    let files = |config: &str, run: &str| {
+        report(&[("job.log", &step()), ("conf/fsdp.yaml", config), ("tune.py", SCRIPT), ("run.sh", run)])
+    };
+    let named = files(FSDP, run)?;
+    assert!(diff(&named)?.contains("+accelerate launch --config_file conf/fsdp.yaml tune.py"));
+    // Each process of these holds everything.
+    let copies = files(&FSDP.replace("FSDP", "MULTI_GPU"), run)?;
+    assert!(!turned(&copies)?.contains(&"accelerate launch"), "{:?}", turned(&copies)?);
+    let one = files(FSDP, "export CUDA_VISIBLE_DEVICES=0\npython tune.py --data d.json\n")?;
+    assert!(!turned(&one)?.contains(&"accelerate launch"), "{:?}", turned(&one)?);
+    // What is installed is not started.
+    let installs = files(FSDP, "pip install trl accelerate\npython tune.py --data d.json\n")?;
+    assert!(turned(&installs)?.contains(&"accelerate launch"), "{:?}", turned(&installs)?);
+    Ok(())
+}
+
+#[test]
 fn a_log_that_states_one_process_outweighs_a_launchers_file() -> Outcome {
     let state = "Distributed environment: NO\nNum processes: 1\nProcess index: 0\nLocal process index: 0\nDevice: cuda\n\nMixed precision type: bf16\n";
     let end = report(&[("job.log", &(state.to_owned() + &step())), ("fsdp.yaml", FSDP), ("tune.py", SCRIPT)])?;

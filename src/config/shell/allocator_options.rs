@@ -3,11 +3,13 @@
 
 use std::ops::Range;
 
+use crate::knowledge::{Launchers, is_among};
+
 /// What stands between an option and its value in the variable `name`; `None` if that holds one value rather than options.
 pub(super) fn separator(name: &str) -> Option<char> {
-    match name {
-        "THEANO_FLAGS" => Some('='),
-        _ => name.ends_with("_ALLOC_CONF").then_some(':'),
+    match is_among(&Launchers::shipped().programs.setting_variables, name) {
+        true => Some('='),
+        false => name.ends_with("_ALLOC_CONF").then_some(':'),
     }
 }
 
