@@ -8,6 +8,7 @@
 mod advice;
 mod beside;
 mod build_step;
+mod candidates;
 mod consistent;
 mod container;
 mod each_call;
@@ -41,12 +42,11 @@ use crate::knowledge::{
     CauseRule, Condition, Direction, Knob, Knowledge, Language, NotAdvisedRow, PatchRow, Target, To, Turn, Type,
     plain_name,
 };
-use crate::launch::{
-    JobConfig, MemoryChange, Prediction, device_memory, device_wanted, host_memory, host_used, without_file,
-};
+use crate::launch::{JobConfig, MemoryChange, Prediction, device_memory, device_wanted, host_memory, host_used};
 use crate::model::{
     Bytes, Edit, Kind, Need, NotAdvised, Partner, Patch, PatchEffect, PatchNeeds, PatchSet, Phase, SERVICE_NAME,
 };
+use candidates::Candidate;
 use gate::Passed;
 use goal::Goal;
 use proposed::Proposed;
@@ -94,21 +94,6 @@ pub struct Remedies {
     pub set: Option<PatchSet>,
     /// What not to change, and why.
     pub not_advised: Vec<NotAdvised>,
-}
-
-/// A knob that could turn a lever.
-#[derive(Clone, Copy)]
-struct Candidate<'k> {
-    knob: &'k Knob,
-    turn: &'k Turn,
-    /// Whether it frees memory only in other phases.
-    is_elsewhere: bool,
-    /// Whether the failing program advises it.
-    is_advised: bool,
-    /// Whether the user's own files set it.
-    is_set: bool,
-    /// Whether it is an option of a program that nobody knows, which stands there already.
-    is_option: bool,
 }
 
 /// The partners of a change, and every knob that is turned with it.
@@ -206,51 +191,6 @@ impl<'a> Workbench<'a> {
         let is_idle = known.unless.as_ref().is_some_and(|unless| self.holds(unless));
         let is_of_job = known.only.as_ref().is_none_or(|only| self.holds(only));
         is_of_job && !is_idle
-    }
-
-    /// The knobs for a lever: first those that free memory in this phase, then those that the user has set, then in the
-    /// order of the framework's stack.
-    fn candidates(&self, row: &'a PatchRow) -> Vec<Candidate<'a>> {
-        let is_named =
-            |knob: &Knob| row.knob.as_deref().is_none_or(|name| name == format!("{}.{}", knob.framework, knob.id));
-        let all = self.knowledge.knobs_for(self.launch.framework(), &row.lever, row.direction);
-        let is_own = |knob: &Knob| self.launch.may_have(knob) || row.knob.is_some();
-        let mut nearer: Vec<&Knob> = Vec::new();
-        // A framework's own option hides the option of the same name of a framework beneath it. Of the many names of a generic knob only
-        // the one that the job has counts.
-        let mut is_first = |knob: &'a Knob| {
-            let written = self.launch.setting(knob).map(|setting| without_file(&setting.entry.key));
-            let is_same = |other: &Knob| match written.or_else(|| knob.names().next()).filter(|_| knob.is_generic()) {
-                Some(name) => other.knows(name),
-                None => other.names().any(|name| knob.knows(name)),
-            };
-            let is_taken = nearer.iter().any(|other| other.framework != knob.framework && is_same(other));
-            nearer.push(knob);
-            !is_taken
-        };
-        let mut candidates: Vec<Candidate<'a>> = all
-            .filter(|(knob, _)| is_named(knob) && is_own(knob) && self.counts(&knob.framework) && is_first(knob))
-            .map(|(knob, turn)| {
-                let setting = self.launch.setting(knob);
-                Candidate {
-                    knob,
-                    turn,
-                    is_elsewhere: gate::is_elsewhere(turn, self.phase),
-                    is_advised: self.advice.names(knob, turn),
-                    is_set: setting.is_some_and(|setting| setting.is_own()),
-                    is_option: setting.is_some() && knob.is_generic(),
-                }
-            })
-            .collect();
-        // In the program's code the argument of a call gets its value from the option.
-        if candidates.iter().any(|candidate| candidate.is_option) {
-            candidates.retain(|candidate| candidate.is_set || candidate.knob.target != Target::Python);
-        }
-        candidates.sort_by_key(|candidate| {
-            let Candidate { knob, is_elsewhere, is_advised, is_set, is_option, .. } = candidate;
-            (*is_elsewhere, knob.is_generic() && !is_option, !is_advised, !is_set)
-        });
-        candidates
     }
 
     fn propose(
