@@ -31,6 +31,11 @@ impl Entry {
         matches!(&self.value, Value::Text(words) if words.contains('`'))
     }
 
+    /// Whether its value tells how much: it is known, or as much as the machine has cores.
+    pub fn tells_amount(&self) -> bool {
+        !self.is_open() || self.counts_cores()
+    }
+
     /// Whether it is computed from the number of the machine's cores: `os.cpu_count()`, `$(nproc)`.
     pub fn counts_cores(&self) -> bool {
         matches!(&self.value, Value::Text(words) if Launchers::shipped().programs.counts_cores(words))
@@ -70,6 +75,11 @@ pub struct Command {
 }
 
 impl Command {
+    /// Whether Python itself is started, and no launcher.
+    pub fn starts_python(&self) -> bool {
+        self.program.starts_with("python")
+    }
+
     /// The program and its target, leaving out whichever is missing.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         let words = [Some(self.program.as_str()), self.target.as_deref()];

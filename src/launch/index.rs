@@ -127,7 +127,7 @@ impl SettingIndex {
             };
             let (is_of_failed_other, is_of_other) = self.is_of_other(*place);
             let counts = || match is_of_file {
-                true => !is_of_failed_other && (!entry.is_open() || entry.counts_cores()),
+                true => !is_of_failed_other && entry.tells_amount(),
                 false => self.may_count(documents, knob, *place, document, entry),
             };
             if (is_named || is_part()) && counts() {

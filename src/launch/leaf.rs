@@ -167,7 +167,7 @@ fn may_be_leaf(document: &Document, entry: &Entry) -> bool {
         Format::Python => {
             let call = entry.key.rsplit_once('.').map_or("", |(call, _)| call);
             let words = CodeWords::shipped();
-            (!entry.is_open() || entry.counts_cores())
+            entry.tells_amount()
                 && !entry.key.contains(':')
                 && !words.is_of_data(call)
                 && !words.is_of_evaluation(&entry.key)

@@ -74,6 +74,6 @@ fn names_launcher(file: &LauncherFile, document: &Document) -> bool {
 
 /// Whether a command of `document` shows that Python itself starts a script.
 fn starts_alone(document: &Document) -> bool {
-    let is_plain = |command: &Command| command.program.starts_with("python") && part::script(command).is_some();
+    let is_plain = |command: &Command| command.starts_python() && part::script(command).is_some();
     document.format() != Format::Python && document.commands().iter().any(is_plain)
 }

@@ -1,7 +1,7 @@
 //! Starts a script by a launcher in the place of Python.
 
 use super::edit;
-use crate::config::{Command, Format};
+use crate::config::Format;
 use crate::launch::JobConfig;
 use crate::model::{Edit, Given, Scalar};
 
@@ -9,8 +9,7 @@ use crate::model::{Edit, Given, Scalar};
 pub(super) fn edits(launch: &JobConfig<'_>, launcher: &str, to: &Scalar) -> Option<(Vec<Edit>, Option<String>)> {
     let scripts = launch.documents().iter().filter(|document| document.format() == Format::Shell);
     let mut places = scripts.flat_map(|document| {
-        let is_plain = |command: &Command| command.program.starts_with("python");
-        let commands = document.commands().iter().enumerate().filter(move |(_, command)| is_plain(command));
+        let commands = document.commands().iter().enumerate().filter(|(_, command)| command.starts_python());
         commands.filter_map(move |(place, command)| Some((document, place, command.target.clone()?)))
     });
     let (document, place, key) = places.next().filter(|_| places.next().is_none())?;

@@ -2,29 +2,19 @@
 
 use std::error::Error;
 
-use oomdoc::model::{Patch, Report};
-
-use crate::support::analyzed::report;
+use crate::support::analyzed::{self, patches, report};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
 /// The first cause.
 fn cause(files: &[(&str, &str)]) -> Result<String, Box<dyn Error>> {
-    let report = report(files)?;
-    let first = report.incidents.first().and_then(|incident| incident.diagnoses.first());
-    Ok(first.ok_or("no diagnosis")?.cause.to_string())
-}
-
-/// All that is proposed for the first cause.
-fn patches(report: &Report) -> Vec<&Patch> {
-    let first = report.incidents.first().and_then(|incident| incident.diagnoses.first());
-    first.map(|diagnosis| diagnosis.patches.iter().collect()).unwrap_or_default()
+    Ok(analyzed::cause(&report(files)?)?.to_owned())
 }
 
 /// The line that the proposed change of `knob` adds, or what it says to type.
 fn change(files: &[(&str, &str)], knob: &str) -> Result<Option<String>, Box<dyn Error>> {
     let report = report(files)?;
-    let Some(patch) = patches(&report).into_iter().find(|patch| *patch.knob == *knob) else { return Ok(None) };
+    let Some(patch) = patches(&report)?.iter().find(|patch| *patch.knob == *knob) else { return Ok(None) };
     let added = |line: &&str| line.starts_with('+') && !line.starts_with("+++");
     let diff = patch.diff.as_deref().unwrap_or_default();
     Ok(diff.lines().find(added).map(|line| line[1..].to_owned()).or_else(|| patch.to.as_ref().map(ToString::to_string)))
@@ -32,7 +22,7 @@ fn change(files: &[(&str, &str)], knob: &str) -> Result<Option<String>, Box<dyn 
 
 /// Whether `knob` is proposed for the first cause.
 fn has(files: &[(&str, &str)], knob: &str) -> Result<bool, Box<dyn Error>> {
-    Ok(patches(&report(files)?).iter().any(|patch| *patch.knob == *knob))
+    Ok(patches(&report(files)?)?.iter().any(|patch| *patch.knob == *knob))
 }
 
 #[test]

@@ -81,9 +81,7 @@ fn method<'t, 'd>(definitions: &Definitions<'d>, call: Syntax<'t>) -> Option<(Sy
 
 /// What `argument` moves to a device, `graph.x` of `graph.x.to(device)`; itself if it moves nothing.
 fn before_its_move<'t>(definitions: &Definitions<'_>, argument: Syntax<'t>) -> Syntax<'t> {
-    let function = argument.child_by_field_name("function").filter(|_| argument.kind() == "call");
-    let moved = function.and_then(|function| parts(function, "object", "attribute"));
-    moved.filter(|(_, method)| MOVES.contains(&definitions.words(*method))).map_or(argument, |(object, _)| object)
+    method(definitions, argument).filter(|(_, name)| MOVES.contains(name)).map_or(argument, |(object, _)| object)
 }
 
 /// How many layers that send messages the code makes, where each is written out: `GATConv(…)`. None where a loop makes them.

@@ -145,6 +145,11 @@ fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '<')
 }
 
+/// Whether a number begins, or what stands for one when the shell has filled it in: `$(nproc)`.
+pub(super) fn may_be_number(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit() || c == '$' || c == '`')
+}
+
 /// Whether it names an application in a module of Python, as web servers are told what to serve: `shop.main:app`, `main:make_app()`.
 fn is_application(text: &str) -> bool {
     let is_name = |name: &str| !name.is_empty() && name_length(name) == name.len();
@@ -164,8 +169,7 @@ fn joined(text: &str) -> Option<(&str, usize)> {
         None => {
             let is_short = dashes == 1 && text.len() > 2 && text[1..].starts_with(|c: char| c.is_ascii_alphabetic());
             // `-j8`, `-j$(nproc)`
-            let is_number = |value: &str| value.starts_with(|c: char| c.is_ascii_digit() || c == '$' || c == '`');
-            (is_short && is_number(&text[2..])).then(|| (&text[1..2], 2))
+            (is_short && may_be_number(&text[2..])).then(|| (&text[1..2], 2))
         }
     }
 }

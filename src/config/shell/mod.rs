@@ -132,7 +132,7 @@ fn settled(text: &str, script: Script) -> Parsed {
             let builds = Launchers::shipped().programs.builds(&stage.program);
             let is_number = |name: usize, value: usize| match (fields.get(name), fields.get(value)) {
                 (Some(name), Some(value)) if builds && Launchers::shipped().programs.says_build_jobs(name) => {
-                    value.starts_with(|c: char| c.is_ascii_digit() || c == '$' || c == '`')
+                    arguments::may_be_number(value)
                 }
                 _ => true,
             };
