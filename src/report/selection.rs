@@ -8,7 +8,7 @@ const MOST: usize = 3;
 /// The least confidence of a further cause; less likely ones appear only in other formats.
 const LEAST: f64 = 0.02;
 
-/// The least confidence of a further cause whose patch is proposed too, if the first one has patches of its own.
+/// The least confidence of a further cause whose patch is proposed too, if the first one is known.
 const WORTH: f64 = 0.1;
 
 /// The causes worth showing: the first, and others that are not too unlikely.
@@ -27,7 +27,7 @@ pub fn numbered(incident: &Incident) -> Vec<&Patch> {
         None => return Vec::new(),
     };
     let first = together.into_iter().chain(alone).take(MOST);
-    let is_decided = causes.first().is_some_and(|first| !first.patches.is_empty() && &*first.cause != UNKNOWN);
+    let is_decided = causes.first().is_some_and(|first| &*first.cause != UNKNOWN);
     let worth = causes.iter().skip(1).filter(|diagnosis| !is_decided || diagnosis.confidence >= WORTH);
     let others = worth.flat_map(|diagnosis| diagnosis.patches.iter().take(1));
     let mut shown: Vec<&Patch> = Vec::new();
