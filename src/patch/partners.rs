@@ -16,7 +16,7 @@ impl<'a> Workbench<'a> {
             let set = self.launch.setting(knob).map(|setting| setting.entry.value.to_string());
             set.or_else(|| self.launch.printed(self.facts, knob))
         };
-        let from = value(knob);
+        let from = value(knob).or_else(|| self.default_of(knob).map(str::to_owned));
         let from = from.as_deref();
         for with in &turn.with {
             let (framework, id) = with.full_name(&knob.framework);
@@ -35,7 +35,8 @@ impl<'a> Workbench<'a> {
                 (None, Some(set)) if with.as_many => as_many(goal, set),
                 (None, Some(set)) if with.at_least => no_less_than(from, goal, set),
                 (None, Some(set)) => in_return(from, goal, set),
-                (None, None) => None,
+                (None, None) if with.follows() => None,
+                (None, None) => self.default_of(partner).and_then(|set| in_return(from, goal, set)),
             };
             if let Some(to) = to {
                 partners.push((partner, Partner { knob: self.spelling(partner)?, to: goal::scalar(partner, &to) }));
@@ -43,6 +44,11 @@ impl<'a> Workbench<'a> {
             }
         }
         Some((partners, turned))
+    }
+
+    /// The default of `knob`, where its framework runs the job.
+    pub(super) fn default_of(&self, knob: &'a Knob) -> Option<&'a str> {
+        knob.default_at(self.launch.version_of(knob)).filter(|_| self.launch.has_default(knob))
     }
 }
 
