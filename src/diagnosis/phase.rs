@@ -23,6 +23,8 @@ const STARTED: f64 = 1.2;
 const WHOLE: &str = "fact:job.phase=";
 /// The signal of a program that only serves.
 const SERVER: &str = "fact:job.server=true";
+/// The signal of a job that trains a policy on what it generates.
+const POLICY: &str = "fact:job.trains_policy=true";
 /// The signal of compilers at work, which have no phase of a model.
 const BUILD: &str = "fact:job.build=true";
 /// The penalty for phases of a model then.
@@ -66,7 +68,7 @@ pub fn votes(found: &FoundIncident) -> impl Iterator<Item = (&'static str, Phase
 pub fn phase(found: &FoundIncident, signals: &Signals, weights: &Weights) -> PhaseFinding {
     let sums = sums(signals, weights);
     let says = |fact: &str| signals.iter().any(|(name, _)| name == fact);
-    let (is_server, is_build) = (says(SERVER), says(BUILD));
+    let (is_server, is_policy, is_build) = (says(SERVER), says(POLICY), says(BUILD));
     let mut scores: Vec<f64> = Phase::ALL
         .iter()
         .map(|phase| {
@@ -84,8 +86,13 @@ pub fn phase(found: &FoundIncident, signals: &Signals, weights: &Weights) -> Pha
         })
         .collect();
     for (name, phase, written) in votes(found) {
-        // A forward pass of a program that only serves is a request's.
-        let phase = if is_server && phase == Phase::Forward { Phase::Inference } else { phase };
+        let phase = match phase {
+            // A forward pass of a program that only serves is a request's.
+            Phase::Forward if is_server => Phase::Inference,
+            // What a policy generates while it is trained are its samples.
+            Phase::Inference if is_policy => Phase::Rollout,
+            phase => phase,
+        };
         if let Some(place) = Phase::ALL.iter().position(|known| *known == phase) {
             scores[place] += weights.vote(name, written);
         }

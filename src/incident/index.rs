@@ -7,6 +7,8 @@ use crate::model::{Event, Exit, Kind, LineContext, LineNumber, Location, OtherFa
 
 /// Those who kill what does not end in time once they have stopped it.
 const STOPPERS: [&str; 3] = ["slurm", "scheduler", "platform"];
+/// The producer of what `ray stop` and Ray's jobs say of their end.
+const RAY_STOP: &str = "ray_job";
 /// The fact by which a message says that the whole job is done.
 const FINISHED: &str = "trainer.finished";
 /// The facts by which messages say that the program tries again with less.
@@ -96,9 +98,9 @@ impl Index {
                     if failure.name == OtherFailureName::DeviceAssert {
                         input.assertion.get_or_insert(number);
                     }
+                    // Who stops Ray does so because something has ended; what dies behind it is stopped all the same.
                     let is_cancelled = failure.name == OtherFailureName::Cancelled
-                        && !failure.follows
-                        && STOPPERS.contains(&event.producer);
+                        && (!failure.follows && STOPPERS.contains(&event.producer) || event.producer == RAY_STOP);
                     let is_lost = failure.name == OtherFailureName::LostNode && !failure.follows;
                     let is_over = matches!(
                         failure.name,

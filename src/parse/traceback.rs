@@ -78,17 +78,28 @@ impl Grammar for PythonTraceback {
         let mut lines = record.text().lines().peekable();
         while let Some(line) = lines.next() {
             if let Ok((_, call)) = call(line) {
-                let below = lines.next_if(|below| line_kind(below) == LineKind::Code).unwrap_or_default();
+                let mut next_code = || lines.next_if(|next| line_kind(next) == LineKind::Code);
+                let mut below = next_code().unwrap_or_default();
+                let mut function = call.function.to_owned();
+                // A terminal's width may part a name in two.
+                if is_rest_of_name(below)
+                    && let Some(code) = next_code()
+                {
+                    function.push_str(below);
+                    below = code;
+                }
                 let code = lines.peek().and_then(|next| marked_statement(below, next)).unwrap_or(below).trim();
                 remote = call.pid.map(|pid| (pid, actor(call.function))).or(remote);
                 // rich wraps a long location, so the function may stand on the next line.
-                let function = if call.function.is_empty() { code.trim_matches(['│', ' ']) } else { call.function };
+                if function.is_empty() {
+                    code.trim_matches(['│', ' ']).clone_into(&mut function);
+                }
                 let code = code
                     .trim_start_matches("---->")
                     .trim_start_matches(|c: char| c == '>' || c == '-' || c.is_ascii_digit());
                 frames.push(Frame {
                     file: call.file.to_owned(),
-                    function: function.to_owned(),
+                    function,
                     code: code.trim().to_owned(),
                     at: record.cite_line_of(line),
                 });
@@ -255,6 +266,13 @@ fn marked_code(line: &str) -> Option<&str> {
     )
 }
 
+/// Whether a line below a call is the rest of the function's name rather than a source line.
+fn is_rest_of_name(line: &str) -> bool {
+    const STATEMENTS: [&str; 6] = ["break", "continue", "pass", "raise", "return", "yield"];
+    let is_name = !line.is_empty() && line.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    is_name && !STATEMENTS.contains(&line)
+}
+
 /// The one of several statements in a source line that the carets below it mark (CPython 3.11–3.14).
 fn marked_statement<'a>(code: &'a str, carets: &str) -> Option<&'a str> {
     let marks = carets.trim();
@@ -361,6 +379,13 @@ mod tests {
             stacks(text),
             [(vec!["_apply".to_owned(), "convert".to_owned()], Some("ValueError: no".to_owned()))]
         );
+    }
+
+    #[test]
+    fn a_name_that_a_terminal_parted_is_whole() {
+        let text = "Traceback (most recent call last):\n  File \"/opt/x/grpo.py\", line 10, in _generate_and_sco\nre_completions\n    logps = self._get_logps(\n  File \"/opt/x/grpo.py\", line 20, in _get_logps\n    raise\nValueError: no\n";
+        let names = stacks(text).into_iter().flat_map(|(frames, _)| frames).collect::<Vec<_>>();
+        assert_eq!(names, ["_generate_and_score_completions", "_get_logps"]);
     }
 
     #[test]
