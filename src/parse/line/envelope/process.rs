@@ -154,7 +154,7 @@ pub(super) fn in_parentheses(text: &str) -> IResult<&str, Facts<'_>> {
     read().ok_or_else(|| nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::Alt)))
 }
 
-/// `WorkerDict pid=12345, ip=10.0.0.7`, `pid=12345`, `raylet`, `raylet, ip=10.0.0.7`, `autoscaler +1h2m3s`
+/// `WorkerDict pid=12345, ip=10.0.0.7`, `DTensorPolicyWorker[rank=6] pid=12345`, `pid=12345`, `raylet`, `raylet, ip=10.0.0.7`, `autoscaler +1h2m3s`
 fn ray_actor(inside: &str) -> Option<Facts<'_>> {
     const LONGEST: usize = 120;
     let is_of_address = |byte: u8| byte.is_ascii_hexdigit() || matches!(byte, b'.' | b':');
@@ -174,8 +174,13 @@ fn ray_actor(inside: &str) -> Option<Facts<'_>> {
         }
         let name = name.strip_suffix(' ')?;
         // Anything longer or with a bracket is a sentence in parentheses.
-        let role = name.split(' ').next().filter(|_| name.len() <= LONGEST && !name.contains('('));
-        return Some(Facts { role: Some(role?), pid, host, ..Facts::default() });
+        let role = name.split(' ').next().filter(|_| name.len() <= LONGEST && !name.contains('('))?;
+        // An actor may call itself by its rank as well.
+        let (role, rank) = match role.strip_suffix(']').and_then(|role| role.split_once("[rank=")) {
+            Some((role, rank)) => (role, Some(number(rank)?)),
+            None => (role, None),
+        };
+        return Some(Facts { role: Some(role), rank, pid, host, ..Facts::default() });
     }
     let is_daemon = matches!(process, "raylet" | "gcs_server" | "autoscaler") || process.starts_with("autoscaler ");
     let role = process.split(' ').next().filter(|_| is_daemon && process.len() <= LONGEST);

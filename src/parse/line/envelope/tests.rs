@@ -47,6 +47,7 @@ fn peels_what_others_put_before_a_line() {
     peels("cv2.error: OpenCV(4.5.1)", "", "cv2.error: OpenCV(4.5.1)");
     peels("(WorkerDict pid=12, ip=10.0.0.8) x", "host=10.0.0.8 role=WorkerDict pid=12", "x");
     peels("(raylet, ip=10.0.0.7) x", "host=10.0.0.7 role=raylet", "x");
+    peels("(PolicyWorker[rank=6] pid=12, ip=10.0.0.8) x", "host=10.0.0.8 role=PolicyWorker rank=6 pid=12", "x");
     peels("(pid=7) x", "pid=7", "x");
     peels("(Runner pid=7)   File \"a.py\"", "role=Runner pid=7", "  File \"a.py\"");
     peels(
