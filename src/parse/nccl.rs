@@ -291,6 +291,12 @@ mod tests {
     }
 
     #[test]
+    fn a_rank_may_stand_before_each_line_as_a_number_alone() {
+        let events = testing::read(b"3 Last error:\n3 Failed to CUDA calloc async 2485120 bytes\n");
+        assert_eq!(events.iter().map(|event| event.producer).collect::<Vec<_>>(), [PRODUCER]);
+    }
+
+    #[test]
     fn what_is_cut_off_is_not_invented() {
         assert_eq!(failures("NCCL WARN Failed to CUDA calloc 83886"), []);
         assert_eq!(failures("NCCL WARN Cuda failure 'out of mem"), []);

@@ -86,7 +86,13 @@ pub(in crate::parse) fn may_begin(before: &str) -> bool {
     let before = key.unwrap_or(before);
     let label = before.chars().next_back().is_none_or(|last| ":])}>|;=!%-│┃█▏▎▍▌▋▊▉".contains(last));
     let bullet = before.trim_start() == "-";
-    label && !bullet && !is_in_call(before)
+    (label && !bullet || is_number(before)) && !is_in_call(before)
+}
+
+/// Whether only a small number stands before: the rank, as some launchers put it before each line.
+fn is_number(before: &str) -> bool {
+    let line = before.rsplit('\n').next().unwrap_or(before);
+    (1..=4).contains(&line.len()) && line.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Whether a string literal is open in the arguments of a call: `raise RuntimeError("Error:`
