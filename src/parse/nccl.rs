@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn a_rank_may_stand_before_each_line_as_a_number_alone() {
         let events = testing::read(b"3 Last error:\n3 Failed to CUDA calloc async 2485120 bytes\n");
-        assert_eq!(events.iter().map(|event| event.producer).collect::<Vec<_>>(), [PRODUCER]);
+        assert_eq!(events.iter().map(|event| event.producer).collect::<Vec<_>>(), ["nccl"]);
     }
 
     #[test]

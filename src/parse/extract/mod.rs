@@ -213,6 +213,9 @@ impl<'g> Extractor<'g> {
         if stated.iter().any(proves) {
             wanted &= !self.grammars.yielding;
         }
+        if !stated.is_empty() {
+            wanted &= !self.grammars.signs.last_resorts;
+        }
         self.recent.push(&line);
         for (index, grammar) in members(wanted).map(|index| (index, self.grammars.all[index])) {
             let record = self.record(origin, &line);

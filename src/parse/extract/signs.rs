@@ -10,7 +10,7 @@ pub(super) struct SignSearch {
     /// The meaning of each literal.
     meanings: Vec<Meaning>,
     /// The set of grammars for which [`Grammar::is_last_resort`] holds.
-    last_resorts: u128,
+    pub last_resorts: u128,
 }
 
 #[derive(Clone, Copy)]
@@ -97,7 +97,7 @@ impl SignSearch {
             Meaning::Progress(ProgressWord::Loss) => signs.has_loss = true,
             Meaning::Progress(ProgressWord::Step) => signs.has_step = true,
         });
-        if signs.messages & !self.last_resorts != 0 || !signs.rows.is_empty() {
+        if signs.messages & !self.last_resorts != 0 {
             signs.messages &= !self.last_resorts;
         }
         signs

@@ -1,5 +1,5 @@
 //! An amount of memory in a free form that a program prints again and again: `step 12: buffered 480 MB`, `shard 3: 132 MB held`, `12/5000
-//! [00:02<04:16, mem=4.5G]`, `'memory/allocated_gb': 18.2`.
+//! [00:02<04:16, mem=4.5G]`, `'memory/held_gb': 18.2`.
 //!
 //! This is the last resort for lines that no other grammar reads: a number, a unit of memory, and words that recur with every print. A
 //! single line says nothing; a rising series of them shows a leak in the logs of plain scripts.
@@ -174,9 +174,9 @@ const EXAMPLES: &[Example] = &[
     },
     Example {
         version: "metrics of a logger",
-        text: "{'step': 11, 'loss': 1.25, 'memory/allocated_gb': 18.25}\n{'step': 12, 'loss': 1.25, 'memory/allocated_gb': 18.75}\n\
-               {'step': 13, 'loss': 1.25, 'memory/allocated_gb': 19.25}\n{'step': 14, 'loss': 1.25, 'memory/allocated_gb': 19.75}\n\
-               {'step': 15, 'loss': 1.25, 'memory/allocated_gb': 20.25}",
+        text: "{'step': 11, 'loss': 1.25, 'memory/held_gb': 18.25}\n{'step': 12, 'loss': 1.25, 'memory/held_gb': 18.75}\n\
+               {'step': 13, 'loss': 1.25, 'memory/held_gb': 19.25}\n{'step': 14, 'loss': 1.25, 'memory/held_gb': 19.75}\n\
+               {'step': 15, 'loss': 1.25, 'memory/held_gb': 20.25}",
         states: &[("other", "20.25")],
     },
     Example {
