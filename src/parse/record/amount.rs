@@ -104,9 +104,19 @@ pub(in crate::parse) fn counted(input: &str, unit: Bytes) -> IResult<&str, Size<
     Ok((rest, Size { text, bytes: Bytes::of(amount, unit) }))
 }
 
-/// The unit that a label gives in brackets, and the offset of the bracket: `Total GPU memory (GiB): `, `used[MB]=`.
+/// The unit that a label gives in brackets or at its end, and where the words before it end: `Total GPU memory (GiB): `, `used[MB]=`,
+/// `"free_mib": `.
 pub(in crate::parse) fn unit_of_label(before: &str) -> Option<(Bytes, usize)> {
     let label = before.trim_end_matches([' ', ':', '=']);
+    let name = label.trim_end_matches(['"', '\'']);
+    if let Some((words, last)) = name.rsplit_once('_')
+        && label.len() < before.len()
+        && words.ends_with(|c: char| c.is_ascii_alphanumeric())
+        && ["kib", "kb", "mib", "mb", "gib", "gb"].iter().any(|known| last.eq_ignore_ascii_case(known))
+    {
+        let (_, bytes) = unit(last).ok()?;
+        return Some((bytes, words.len()));
+    }
     let open = match label.chars().next_back()? {
         ')' => label.rfind('('),
         ']' => label.rfind('['),
