@@ -168,7 +168,7 @@ fn may_be_leaf(document: &Document, entry: &Entry) -> bool {
             let call = entry.key.rsplit_once('.').map_or("", |(call, _)| call);
             let words = CodeWords::shipped();
             entry.tells_amount()
-                && !entry.key.contains(':')
+                && !entry.key.contains([':', '/'])
                 && !words.is_of_data(call)
                 && !words.is_of_evaluation(&entry.key)
         }

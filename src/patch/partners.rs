@@ -18,6 +18,11 @@ impl<'a> Workbench<'a> {
         };
         let from = value(knob).or_else(|| self.default_of(knob).map(str::to_owned));
         let from = from.as_deref();
+        let lever = self.knowledge.lever(&turn.name);
+        let in_return = |set: &str| {
+            let returns = lever.is_none_or(|lever| !lever.no_return_in.contains(&self.phase));
+            returns.then(|| in_return(from, goal, set)).flatten()
+        };
         for with in &turn.with {
             let (framework, id) = with.full_name(&knob.framework);
             let partner = self.knowledge.knobs.of(framework).find(|other| *other.id == *id)?;
@@ -34,9 +39,9 @@ impl<'a> Workbench<'a> {
                 (None, Some(set)) if with.as_before => as_before(from, goal, set),
                 (None, Some(set)) if with.as_many => as_many(goal, set),
                 (None, Some(set)) if with.at_least => no_less_than(from, goal, set),
-                (None, Some(set)) => in_return(from, goal, set),
+                (None, Some(set)) => in_return(set),
                 (None, None) if with.follows() => None,
-                (None, None) => self.default_of(partner).and_then(|set| in_return(from, goal, set)),
+                (None, None) => self.default_of(partner).and_then(in_return),
             };
             if let Some(to) = to {
                 partners.push((partner, Partner { knob: self.spelling(partner)?, to: goal::scalar(partner, &to) }));

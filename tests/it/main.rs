@@ -57,6 +57,7 @@ mod neighbours;
 mod open_world;
 mod other_failures;
 mod own_code;
+mod own_evaluation;
 mod own_limits;
 mod own_outputs;
 mod own_python;

@@ -1,10 +1,12 @@
 //! Reads the calls and assignments of code as settings.
 
+use std::collections::HashSet;
+
 use tree_sitter::Node as Syntax;
 
 use super::literal::{Definitions, Worth};
 use super::moves::{Made, Move};
-use super::{Call, Code, assigned_to, class_around, dotted, is_conditional, last_of, name_of, parts};
+use super::{Call, Code, assigned_to, class_around, dotted, is_conditional, last_of, name_of, parts, returned_by};
 use crate::config::entry::{FoundCommand, FoundSetting};
 use crate::config::tree::{Flattening, Node, Shape};
 use crate::config::{Body, EntryKind, Parsed, Value};
@@ -78,8 +80,10 @@ impl<'t> CodeReader<'t> {
                 }
             }
         }
-        let is_evaluation =
-            assigned_to(&self.definitions, call).is_some_and(|name| CodeWords::shipped().is_of_evaluation(name));
+        let is_evaluation = [assigned_to(&self.definitions, call), returned_by(&self.definitions, call)]
+            .into_iter()
+            .flatten()
+            .any(|name| CodeWords::shipped().is_of_evaluation(name));
         let mut names = Vec::new();
         for (key, worth) in settings {
             self.add(&format!("{prefix}{key}"), worth, takes_options, is_evaluation);
@@ -164,7 +168,11 @@ impl<'t> CodeReader<'t> {
             let setting =
                 FoundSetting { defined: defined.clone(), ..FoundSetting::new(key, value.clone(), kind, node.span) };
             if let Some(place) = defined.filter(|_| is_own) {
-                self.code.written.insert(key.to_owned(), place);
+                let written = match is_evaluation {
+                    true => &mut self.code.written_for_evaluation,
+                    false => &mut self.code.written,
+                };
+                written.insert(key.to_owned(), place);
             }
             if let Some(option) = option {
                 self.code.options.insert(key.to_owned(), option);
@@ -184,10 +192,27 @@ impl<'t> CodeReader<'t> {
     }
 
     pub(super) fn finish(self) -> Parsed {
-        let CodeReader { code, mut found, mut of_evaluation, classes, .. } = self;
-        of_evaluation.retain(|setting| !found.iter().any(|other| other.key == setting.key));
-        found.extend(of_evaluation);
+        let CodeReader { mut code, mut found, of_evaluation, classes, .. } = self;
+        let trained: HashSet<String> = found.iter().map(|setting| setting.key.clone()).collect();
+        for mut setting in of_evaluation {
+            let is_taken = trained.contains(&setting.key);
+            let written = code.written_for_evaluation.remove(&setting.key);
+            if is_taken {
+                // Of two calls of one name the one for the evaluation is no setting of the training.
+                let Some(key) = of_the_evaluation(&setting.key) else { continue };
+                setting.key = key;
+            }
+            code.written.extend(written.map(|place| (setting.key.clone(), place)));
+            found.push(setting);
+        }
         let command = |(program, at)| FoundCommand { program, target: None, operands: Vec::new(), at };
         Parsed { body: Body::Python(Box::new(code)), found, commands: classes.into_iter().map(command).collect() }
     }
+}
+
+/// The key of an argument of a call for the evaluation, beside one of the same name for the training: `evaluation/DataLoader.batch_size`.
+/// Options of a framework have names of their own for it.
+fn of_the_evaluation(key: &str) -> Option<String> {
+    let (function, argument) = key.rsplit_once('.').filter(|_| !key.contains(':'))?;
+    Some(format!("evaluation/{}.{argument}", last_of(function)))
 }

@@ -48,6 +48,8 @@ pub(super) struct Code {
     calls: Vec<Call>,
     /// Where a setting's value is written, if that is not where it is used.
     written: HashMap<String, Range<usize>>,
+    /// The same of calls for the evaluation, while the code is read.
+    written_for_evaluation: HashMap<String, Range<usize>>,
     /// The options of the program that give settings their values, by the settings' keys.
     options: HashMap<String, String>,
     /// All options that the program declares, without dashes.
@@ -328,6 +330,14 @@ fn assigned_to<'t>(definitions: &Definitions<'t>, call: Syntax<'t>) -> Option<&'
         _ => return None,
     };
     Some(definitions.words(name))
+}
+
+/// The name of the function that returns what `call` makes: `val_dataloader`.
+fn returned_by<'t>(definitions: &Definitions<'t>, call: Syntax<'t>) -> Option<&'t str> {
+    let returned = call.parent().filter(|parent| parent.kind() == "return_statement")?;
+    let mut around = std::iter::successors(returned.parent(), |node| node.parent());
+    let function = around.find(|above| above.kind() == "function_definition")?;
+    Some(name_of(definitions, function))
 }
 
 #[cfg(test)]
