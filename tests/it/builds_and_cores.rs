@@ -2,7 +2,9 @@
 
 use std::error::Error;
 
-use crate::support::analyzed::{cause, patches, report, turned};
+use oomdoc::model::Kind;
+
+use crate::support::analyzed::{cause, patches, report, root, turned};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -113,5 +115,40 @@ fn workers_of_a_server_that_share_a_limit_are_too_many_for_it() -> Outcome {
     let compose = "services:\n  api:\n    build: .\n    command: gunicorn app:app --workers 6 --bind 0.0.0.0:80\n    deploy:\n      resources:\n        limits:\n          memory: 3G\n";
     let end = report(&[("job.log", log), ("compose.yaml", compose)])?;
     assert_eq!((cause(&end)?, turned(&end)?[0]), ("container_limit_too_small", "workers"));
+    Ok(())
+}
+
+#[test]
+fn a_program_that_was_killed_far_from_the_end_of_the_log_is_no_other_failure() -> Outcome {
+    let step = "cargo build --release --locked";
+    let failed = |line: &str| {
+        format!(
+            "#11 402.7 {line}\n#11 402.7 warning: build failed, waiting for other jobs to finish...\n#11 ERROR: process \"/bin/sh -c {step}\" did not complete successfully: exit code: 101\n------\n > [build 5/6] RUN {step}:\n402.1    Compiling tables v0.4.0\n402.6    Compiling planner v0.4.0\n402.7 warning: build failed, waiting for other jobs to finish...\n------\nERROR: failed to solve: process \"/bin/sh -c {step}\" did not complete successfully: exit code: 101\n"
+        )
+    };
+    let dockerfile =
+        format!("FROM rust:1.83 AS build\nRUN {step}\nFROM debian:bookworm-slim\nENTRYPOINT [\"planner\"]\n");
+    let compiler = "  process didn't exit successfully: `/usr/local/rustup/toolchains/1.83/bin/rustc --crate-name tables --edition=2021 src/lib.rs --error-format=json --test -C debuginfo=2 -L dependency=/src/target/debug/deps` (signal: 9, SIGKILL: kill)";
+    let linker = "error: linking with `cc` failed: signal: 9, SIGKILL: kill";
+    for line in [compiler, linker] {
+        assert!(diff(&failed(line), "Dockerfile", &dockerfile)?.contains("+ENV CARGO_BUILD_JOBS=2\n"), "{line}");
+    }
+    // What no grammar knows, beside nothing but the status of what ran it.
+    let end = report(&[("job.log", &failed("bundle: child got SIGKILL"))])?;
+    assert_eq!(root(&end)?.kind, Kind::SigkillUnattributed);
+    Ok(())
+}
+
+#[test]
+fn a_tool_that_builds_gets_its_own_setting_and_no_training() -> Outcome {
+    let go = "example.org/planner/internal/tables: /usr/local/go/pkg/tool/linux_amd64/compile: signal: killed\n";
+    assert_eq!(turned(&report(&[("job.log", go)])?)?[0], "GOFLAGS");
+    let bazel = "ERROR: /src/planner/BUILD:14:11: Compiling planner/search.cc failed: (Killed): gcc failed: error executing CppCompile command (from target //planner:search) /usr/bin/gcc -U_FORTIFY_SOURCE\nINFO: Elapsed time: 812.4s\nFAILED: Build did NOT complete successfully\n";
+    let end = report(&[("job.log", bazel), ("build.sh", "bazel build //planner:all --jobs=32\n")])?;
+    assert_eq!(turned(&end)?[0], "--jobs");
+    let npm = "npm error code ELIFECYCLE\nnpm error path /app\nnpm error command failed\nnpm error signal SIGKILL\nnpm error command sh -c vite build\n";
+    let end = report(&[("job.log", npm)])?;
+    assert_eq!(root(&end)?.kind, Kind::SigkillUnattributed);
+    assert!(turned(&end)?.iter().all(|knob| *knob == "RAM"), "{:?}", turned(&end)?);
     Ok(())
 }

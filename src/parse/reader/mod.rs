@@ -18,7 +18,7 @@ use std::sync::Arc;
 use super::line::Line;
 use super::record::{Joint, Record};
 use crate::knowledge::Signs;
-use crate::model::{Event, Exit, Figure, FigureName, Victim, What};
+use crate::model::{Death, Event, Exit, Figure, FigureName, Victim, What};
 use candidate::{Candidate, Likely, without_digits};
 use judge::{BELIEVED, LAST_SAID};
 use states::{memory, said_of};
@@ -253,9 +253,11 @@ impl Reader {
             Late::Judged(likely) => Some(likely),
             Late::Alike(candidate) => candidate.judged(&self.signs, &self.harmless),
         });
+        let unexplained = is_unexplained(stated);
         let is_whole = |likely: &Likely| !(likely.breaks_off && likely.event.at.location.line.0 == end);
         for Likely { weight, event, .. } in self.first.into_iter().chain(late).filter(is_whole) {
-            let weight = weight + if last_said(&event) { LAST_SAID } else { 0.0 };
+            let is_the_end = last_said(&event) || unexplained && matches!(event.what, What::Death(_));
+            let weight = weight + if is_the_end { LAST_SAID } else { 0.0 };
             if let Some(place) = by_line.get(&event.at.location.line.0) {
                 if let What::Shortage(shortage) = event.what {
                     // What was taken for a container's figures is none of a node's, and a host's number none of a device.
@@ -280,6 +282,19 @@ impl Reader {
         }
         believed
     }
+}
+
+/// Whether `stated` has nothing but statuses with which programs ended that ran others: what these died of is not said.
+fn is_unexplained(stated: &[Event]) -> bool {
+    let mut ended = false;
+    for event in stated {
+        match &event.what {
+            What::Death(Death { exit: Exit::Code(code), .. }) if *code != 0 => ended = true,
+            What::Memory { .. } | What::Notice | What::Finished => {}
+            _ => return false,
+        }
+    }
+    ended
 }
 
 /// Adds to `stated` what it leaves open: a row that matches only the first words of a message does not read the amounts after them.
