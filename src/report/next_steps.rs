@@ -60,8 +60,10 @@ pub fn next_step(name: OtherFailureName, language: Language) -> Option<&'static 
             ("the quota that the message names, and who uses it up", "报错所指的配额，以及是谁用掉的")
         }
         OtherFailureName::ProcessLimit => (
-            "`ulimit -a` and the cgroup's pids.max inside the job; how many workers and threads each rank starts",
-            "作业内的 `ulimit -a` 与 cgroup 的 pids.max；每个 rank 启动多少 worker 和线程",
+            "`ulimit -a` and the cgroup's pids.max inside the job; how many workers and threads each rank starts; if open files ran out, \
+                 `ulimit -n 65535`, or torch.multiprocessing.set_sharing_strategy(\"file_system\"), with which no tensor of a worker keeps one",
+            "作业内的 `ulimit -a` 与 cgroup 的 pids.max；每个 rank 启动多少 worker 和线程；若是打开文件数耗尽，则 `ulimit -n 65535`，\
+                 或 torch.multiprocessing.set_sharing_strategy(\"file_system\")，worker 传递的张量便不再各占一个文件",
         ),
         OtherFailureName::Preempted => (
             "whether the job resumes from its last checkpoint when it is started again",

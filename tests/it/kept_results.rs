@@ -267,3 +267,20 @@ fn outputs_of_a_model_that_learns_nothing_keep_no_graphs() -> Outcome {
     assert_eq!((cause(&settled)?, turned(&settled)?[0]), ("gpu_memory_growth", "tensor.cpu()"));
     Ok(())
 }
+
+#[test]
+fn what_a_program_warned_of_is_believed() -> Outcome {
+    let log = "WARNING ⚠️ inference results will accumulate in RAM unless `stream=True` is passed, causing potential out-of-memory\nerrors for large sources or long-running streams and videos.\nvideo 1/1 (frame 1/52000) /w/yard.mp4: 384x640 1 dog, 9.1ms\nvideo 1/1 (frame 31044/52000) /w/yard.mp4: 384x640 2 dogs, 9.0ms\nKilled\n";
+    let code = "from ultralytics import YOLO\n\nnet = YOLO(\"yolo11n.pt\")\nfor found in net.predict(\"yard.mp4\", conf=0.4):\n    count(found.boxes)\n";
+    let end = report(&[("job.log", log), ("count.py", code)])?;
+    assert_eq!((cause(&end)?, turned(&end)?[0]), ("host_memory_growth", "predict.stream"));
+    let shown = patches(&end)?[0].diff.as_deref().unwrap_or_default();
+    assert!(shown.contains("+for found in net.predict(\"yard.mp4\", conf=0.4, stream=True):\n"), "{shown}");
+    assert!(turned(&end)?.iter().all(|knob| !["batch", "workers"].contains(knob)), "{:?}", turned(&end)?);
+    // Another program's option, by the name that its warning gives.
+    let other = "note: detections accumulate in RAM unless keep_frames=False is passed\nframe 100\nframe 200\nKilled\n";
+    let end = report(&[("job.log", other)])?;
+    assert_eq!(cause(&end)?, "host_memory_growth");
+    assert_eq!(patches(&end)?[0].to.as_ref().map(ToString::to_string).as_deref(), Some("keep_frames=False"));
+    Ok(())
+}

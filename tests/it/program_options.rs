@@ -188,3 +188,31 @@ fn a_strangers_option_is_known_by_the_words_with_which_its_name_ends() -> Outcom
     assert!(!knobs.iter().any(|knob| ["--eval_field_resolution", "--vocab_size"].contains(knob)), "{knobs:?}");
     Ok(())
 }
+
+#[test]
+fn a_command_at_the_head_of_a_log_says_what_its_options_are() -> Outcome {
+    let log = "$ mlx_lm.lora --model org/small-4bit --train --data ./d --batch-size 8 --num-layers 32\nStarting training..., iters: 1000\nIter 1: Val loss 2.104, Val took 22.1s\nlibc++abi: terminating due to uncaught exception of type std::runtime_error: [METAL] Command buffer execution failed: Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)\n";
+    let end = report(&[("job.log", log)])?;
+    let first = &patches(&end)?[0];
+    assert_eq!((&*first.knob, first.from.as_deref()), ("--batch-size", Some("8")), "{first:?}");
+    let turned = turned(&end)?;
+    assert!(["--grad-checkpoint", "--num-layers"].iter().all(|knob| turned.contains(knob)), "{turned:?}");
+    Ok(())
+}
+
+#[test]
+fn a_booster_is_turned_by_the_arguments_of_its_own_class() -> Outcome {
+    let log = "Traceback (most recent call last):\n  File \"/w/boost.py\", line 4, in <module>\n    model.fit(rows, target)\n  File \"/v/site-packages/catboost/core.py\", line 5201, in fit\n    self._fit(X, y, cat_features)\n  File \"_catboost.pyx\", line 5023, in _catboost._CatBoost._train\n_catboost.CatBoostError: catboost/cuda/cuda_lib/memory_pool/stack_like_memory_pool.h:306: Error: Out of memory. Requested 1850.25; Free 720.5\n";
+    for (arguments, turned_first) in [
+        ("depth=10, border_count=254", "border_count=32"),
+        ("depth=10", "CatBoostRegressor(task_type=\"GPU\", depth=8)"),
+    ] {
+        let script = format!(
+            "from catboost import CatBoostRegressor\n\nmodel = CatBoostRegressor(task_type=\"GPU\", {arguments})\nmodel.fit(rows, target)\n"
+        );
+        let end = report(&[("job.log", log), ("boost.py", &script)])?;
+        let shown = patches(&end)?[0].diff.as_deref().unwrap_or_default();
+        assert!(shown.contains(turned_first), "{shown} {:?}", turned(&end)?);
+    }
+    Ok(())
+}

@@ -185,3 +185,26 @@ fn a_workers_own_limit_is_not_too_many_workers() -> Outcome {
     assert!(!turned(&end)?.contains(&"RAM"));
     Ok(())
 }
+
+#[test]
+fn an_object_larger_than_the_store_asks_for_a_store_that_holds_it() -> Outcome {
+    let log = "ray.exceptions.RayTaskError(ObjectStoreFullError): ray::Trainer.weights() (pid=77, ip=10.1.0.9)\nray.exceptions.ObjectStoreFullError: Failed to put object 00ffffffffffffffffffffffffffffffffffffff0100000001e1f505 in object store because it is full. Object size is 9020431360 bytes.\nThe local object store is full of objects that are still in scope and cannot be evicted.\n";
+    let cluster = "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata:\n  name: tuner\nspec:\n  headGroupSpec:\n    rayStartParams:\n      num-cpus: '0'\n    template:\n      spec:\n        containers:\n        - name: head\n          image: r/ray:2.44\n  workerGroupSpecs:\n  - groupName: gpus\n    replicas: 2\n    rayStartParams:\n      object-store-memory: '4294967296'\n    template:\n      spec:\n        containers:\n        - name: worker\n          image: r/ray:2.44\n";
+    let end = report(&[("job.log", log), ("cluster.yaml", cluster)])?;
+    // 2.2 times the object, in whole GiB, and in bytes, which alone Ray reads there.
+    assert_eq!(added(&end)?, "object-store-memory: '20401094656'");
+    assert!(!turned(&end)?.iter().any(|knob| knob.contains("PROPORTION")), "{:?}", turned(&end)?);
+    Ok(())
+}
+
+#[test]
+fn files_in_a_volume_of_memory_go_to_the_disk_before_the_limit_is_raised() -> Outcome {
+    let log = "    Last State:     Terminated\n      Reason:       OOMKilled\n      Exit Code:    137\n[9120.5] anon 1610612736 file 21474836480 kernel 88080384 shmem 20401094656 file_mapped 409600\n[9120.6] Memory cgroup out of memory: Killed process 4071 (python3) total-vm:20411520kB, anon-rss:1204224kB, file-rss:80240kB, shmem-rss:0kB, UID:0 pgtables:4096kB oom_score_adj:988\n";
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: reader\nspec:\n  containers:\n  - name: reader\n    image: r/reader:3\n    resources:\n      limits:\n        memory: 22Gi\n    volumeMounts:\n    - {name: cache, mountPath: /cache}\n  volumes:\n  - name: cache\n    emptyDir:\n      medium: Memory\n      sizeLimit: 30Gi\n";
+    let end = report(&[("job.log", log), ("pod.yaml", pod)])?;
+    assert_eq!(turned(&end)?[0], "emptyDir.medium: Memory");
+    // A volume on the disk holds no memory.
+    let on_disk = report(&[("job.log", log), ("pod.yaml", &pod.replace("      medium: Memory\n", ""))])?;
+    assert!(!turned(&on_disk)?.contains(&"emptyDir.medium: Memory"), "{:?}", turned(&on_disk)?);
+    Ok(())
+}

@@ -151,3 +151,52 @@ fn incidents_that_share_no_stack_and_no_program_are_not_one_trouble() -> Outcome
     assert!(root(&known)?.fingerprint.is_telling(), "{:?}", root(&known)?.fingerprint.parts);
     Ok(())
 }
+
+/// What the kernel says of one process that held nearly all of 62 GiB.
+const ALL_BY_ONE: &str = "Generating train split: 2130442 examples [00:31, 68120.20 examples/s]\nDataset({\n    features: ['id', 'text'],\n    num_rows: 2130442\n})\n[51220.4] Out of memory: Killed process 7120 (python3) total-vm:71203440kB, anon-rss:61893120kB, file-rss:1204kB, shmem-rss:0kB, UID:1000 pgtables:121004kB oom_score_adj:0\n$ free -g\n               total        used        free      shared  buff/cache   available\nMem:              62           1          60           0           1          60\n";
+
+#[test]
+fn a_column_that_is_tokenised_at_once_is_mapped() -> Outcome {
+    let script = "from datasets import load_dataset\nfrom transformers import AutoTokenizer\ntokenizer = AutoTokenizer.from_pretrained(\"org/m\")\nrows = load_dataset(\"json\", data_files=\"/d/*.jsonl\", split=\"train\")\nprint(rows)\ncoded = tokenizer(rows[\"text\"], padding=\"max_length\", max_length=256, return_tensors=\"pt\")\ntorch.save(coded, \"coded.pt\")\n";
+    let end = report(&[("job.log", ALL_BY_ONE), ("encode.py", script)])?;
+    assert_eq!(turned(&end)?[0], "tokenize with Dataset.map");
+    // One process that held everything leaves none to spare, with or without the script.
+    for files in [vec![("job.log", ALL_BY_ONE)], vec![("job.log", ALL_BY_ONE), ("encode.py", script)]] {
+        let end = report(&files)?;
+        assert!(turned(&end)?.iter().all(|knob| !is_of_batches(knob)), "{:?}", turned(&end)?);
+    }
+    Ok(())
+}
+
+#[test]
+fn json_lines_are_read_in_chunks_and_not_by_columns() -> Outcome {
+    let killed = "tables-1 exited with code 137\n$ docker inspect tables-1 --format '{{.State.OOMKilled}}'\ntrue\n";
+    let script = "import pandas\nrows = pandas.read_json(\"/d/visits.jsonl\", lines=True)\nrows[rows.kind == \"sale\"].to_csv(\"/d/sales.csv\")\n";
+    let compose = "services:\n  tables:\n    build: .\n    mem_limit: 6g\n";
+    let end = report(&[("job.log", killed), ("tables.py", script), ("compose.yaml", compose)])?;
+    assert_eq!(turned(&end)?[0], "JSON lines in chunks");
+    assert!(!turned(&end)?.contains(&"only the columns that are used"), "{:?}", turned(&end)?);
+    Ok(())
+}
+
+#[test]
+fn rows_that_vmap_takes_at_once_are_mapped_in_parts() -> Outcome {
+    let log = "Traceback (most recent call last):\n  File \"/w/scores.py\", line 9, in <module>\n    table = scores(theta, rows)\njaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 51539607552 bytes.\n";
+    let script = "import jax\n\n@jax.jit\ndef scores(theta, rows):\n    return jax.vmap(jax.grad(loss), in_axes=(None, 0))(theta, rows)\n\nrows = load()\ntable = scores(theta, rows)\n";
+    let end = report(&[("job.log", log), ("scores.py", script)])?;
+    assert_eq!(turned(&end)?[0], "jax.lax.map(batch_size=)");
+    assert!(!turned(&end)?.contains(&"batch_size"), "{:?}", turned(&end)?);
+    Ok(())
+}
+
+#[test]
+fn ray_data_holds_as_many_rows_as_each_actor_is_given() -> Outcome {
+    let log = "(raylet) [2025-04-02 07:01:12,101 E 88 88] (raylet) node_manager.cc:3187: 6 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to other reasons at node (ID: 51c2aa, IP: 10.0.3.4) over the last time period.\nray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\nMemory on the node (IP: 10.0.3.4, ID: 51c2aa) where the task (actor ID: 0b51, name=MapWorker(MapBatches(Embed)).__init__, pid=901, memory used=7.10GB) was running was 122.11GB / 125.00GB (0.976880), which exceeds the memory usage threshold of 0.95. Ray killed this worker (ID: 99aa) because it was the most recently scheduled task; to see more information about memory usage on this node, use `ray logs raylet.out -ip 10.0.3.4`.\n";
+    let script = "import ray\nrows = ray.data.read_parquet(\"/d/pages\")\nrows = rows.map_batches(Embed, batch_size=32768, concurrency=16, num_cpus=1)\nrows.write_parquet(\"/d/out\")\n";
+    let end = report(&[("job.log", log), ("embed.py", script)])?;
+    assert_eq!(turned(&end)?[..2], ["map_batches.batch_size", "map_batches.concurrency"]);
+    assert!(diff(&end)?.contains("batch_size=2048, concurrency=16"), "{}", diff(&end)?);
+    // Fewer CPUs for each would let more of them run.
+    assert!(turned(&end)?.iter().all(|knob| !knob.contains("num-cpus") && !knob.contains("num_cpus")));
+    Ok(())
+}
