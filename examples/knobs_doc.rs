@@ -91,6 +91,12 @@ fn describe(knob: &Knob, page: &mut String) -> std::fmt::Result {
         writeln!(page, "- turns {}", turned(turn))?;
     }
     writeln!(page, "- moves: {}\n- cost: {}", knob.moves.en, knob.cost.en)?;
+    if let Some(cost) = &knob.inference_cost {
+        writeln!(page, "- cost where nothing is trained: {}", cost.en)?;
+    }
+    if knob.changes_training {
+        writeln!(page, "- it changes what is learned: others that turn the lever go before it")?;
+    }
     for constraint in &knob.constraint {
         match (&constraint.unless, &constraint.only) {
             (Some(condition), _) => writeln!(page, "- not if `{condition}`: {}", constraint.text.en)?,
@@ -123,7 +129,7 @@ fn default(DefaultValue { value, since }: &DefaultValue) -> String {
     }
 }
 
-fn turned(Turn { name, direction, to, limit, limit_by, phases, cost, with, unset, open }: &Turn) -> String {
+fn turned(Turn { name, direction, to, limit, limit_by, phases, cost, with, unset, open, instead }: &Turn) -> String {
     let way = direction.map(|direction| format!(" {}", direction.as_str())).unwrap_or_default();
     let step = match to {
         To::On => "on".to_owned(),
@@ -141,6 +147,8 @@ fn turned(Turn { name, direction, to, limit, limit_by, phases, cost, with, unset
     };
     let step = step + &unset.as_ref().map(|value| format!(", to `{value}` where it is not set")).unwrap_or_default();
     let step = step + &open.as_ref().map(|value| format!(", to `{value}` where it is null")).unwrap_or_default();
+    let other = instead.iter().map(|other| format!(", to `{}` if `{}`", other.to, other.when));
+    let step = step + &other.collect::<String>();
     let number = limit.map(|limit| limit.to_string());
     let limits: Vec<String> = number.into_iter().chain(limit_by.as_ref().map(|facts| format!("`{facts}`"))).collect();
     let limit = if limits.is_empty() { String::new() } else { format!(", not beyond {}", limits.join(" or ")) };

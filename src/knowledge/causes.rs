@@ -89,6 +89,9 @@ pub struct PatchRow {
     /// A particular knob (`framework.knob`), if the lever has several; absent: the framework's own.
     #[serde(default)]
     pub knob: Option<Arc<str>>,
+    /// Only knobs whose value is this fact, whatever their frameworks call them; absent: all that turn the lever.
+    #[serde(default)]
+    pub fact: Option<Arc<str>>,
     /// The value to set; absent: the knob's own turn of this lever.
     #[serde(default)]
     pub to: Option<String>,

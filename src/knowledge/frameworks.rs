@@ -109,6 +109,11 @@ impl Framework {
         self.launched_by.iter().any(|start| words.contains(start.as_str()))
     }
 
+    /// Whether `name` is that of one of its container images without its owner: `sglang` of `lmsysorg/sglang`.
+    pub fn is_image(&self, name: &str) -> bool {
+        self.launched_by.iter().any(|start| start.rsplit_once('/').is_some_and(|(_, image)| image == name))
+    }
+
     /// Whether `path` is the script that starts it.
     pub fn is_script(&self, path: &str) -> bool {
         self.script.is_some() && path.rsplit(['/', '\\']).next() == self.script.as_deref()

@@ -88,6 +88,12 @@ pub struct Knob {
     pub moves: Words,
     /// What it costs.
     pub cost: Words,
+    /// What it costs where nothing is trained, if that is something else.
+    #[serde(default)]
+    pub inference_cost: Option<Words>,
+    /// Whether it makes the job learn something else, such as another loss: others that turn the lever as well go before it.
+    #[serde(default)]
+    pub changes_training: bool,
     /// What must hold for it to work.
     #[serde(default)]
     pub constraint: Vec<Constraint>,

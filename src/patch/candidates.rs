@@ -25,6 +25,7 @@ impl<'a> Workbench<'a> {
     pub(super) fn candidates(&self, row: &'a PatchRow) -> Vec<Candidate<'a>> {
         let is_named =
             |knob: &Knob| row.knob.as_deref().is_none_or(|name| name == format!("{}.{}", knob.framework, knob.id));
+        let is_of_fact = |knob: &Knob| row.fact.is_none() || row.fact == knob.fact;
         let all = self.knowledge.knobs_for(self.launch.framework(), &row.lever, row.direction);
         let is_own = |knob: &Knob| self.launch.may_have(knob) || row.knob.is_some();
         let mut nearer: Vec<&Knob> = Vec::new();
@@ -41,7 +42,9 @@ impl<'a> Workbench<'a> {
             !is_taken
         };
         let mut candidates: Vec<Candidate<'a>> = all
-            .filter(|(knob, _)| is_named(knob) && is_own(knob) && self.counts(&knob.framework) && is_first(knob))
+            .filter(|(knob, _)| {
+                is_named(knob) && is_of_fact(knob) && is_own(knob) && self.counts(&knob.framework) && is_first(knob)
+            })
             .map(|(knob, turn)| {
                 let setting = self.launch.setting(knob);
                 Candidate {
@@ -60,7 +63,7 @@ impl<'a> Workbench<'a> {
         }
         candidates.sort_by_key(|candidate| {
             let Candidate { knob, is_elsewhere, is_advised, is_set, is_option, .. } = candidate;
-            (*is_elsewhere, knob.is_generic() && !is_option, !is_advised, !is_set)
+            (*is_elsewhere, knob.is_generic() && !is_option, !is_advised, knob.changes_training, !is_set)
         });
         candidates
     }

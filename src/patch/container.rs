@@ -5,16 +5,23 @@ use crate::knowledge::{Knob, Target};
 use crate::launch::JobConfig;
 use crate::model::{Edit, Given, Scalar};
 
-/// The edits that give the variable of `knob` to the container that runs the job, in the first file that has one.
-pub(super) fn edits(launch: &JobConfig<'_>, knob: &Knob, spelling: &str, to: &Scalar) -> Option<Vec<Edit>> {
+/// The edits that give the variable of `knob` to the container that runs the job, in the first file that has one, behind what `made` gives it.
+pub(super) fn edits(
+    launch: &JobConfig<'_>,
+    knob: &Knob,
+    spelling: &str,
+    to: &Scalar,
+    made: &[Edit],
+) -> Option<Vec<Edit>> {
     if knob.target != Target::Env && launch.as_variable(knob).is_none() || super::edit::is_open(to) {
         return None;
     }
     let (name, value) = super::line::assigned(launch, spelling, to);
     launch.documents().iter().filter(|document| document.format() == Format::Yaml).find_map(|document| {
         let container = launch.container(document, &knob.framework)?;
-        let edits = in_container(document, container, name, &value)?;
-        super::edit::can_be_made(document, &edits).then_some(edits)
+        let edits = in_container(document, container, name, &value, made)?;
+        let all: Vec<Edit> = made.iter().chain(&edits).filter(|edit| edit.file == *document.path()).cloned().collect();
+        super::edit::can_be_made(document, &all).then_some(edits)
     })
 }
 
@@ -40,7 +47,7 @@ fn is_of_compose(container: &str) -> bool {
 }
 
 /// The edits that write the variable into the container at the path `container`; `None` if it has that variable.
-fn in_container(document: &Document, container: &str, name: &str, value: &str) -> Option<Vec<Edit>> {
+fn in_container(document: &Document, container: &str, name: &str, value: &str, made: &[Edit]) -> Option<Vec<Edit>> {
     let settings = || document.entries().iter().filter(|entry| entry.kind == EntryKind::Setting);
     let is_compose = is_of_compose(container);
     let list = format!("{container}.{}", if is_compose { "environment" } else { "env" });
@@ -53,8 +60,10 @@ fn in_container(document: &Document, container: &str, name: &str, value: &str) -
     if settings().any(is_variable) {
         return None;
     }
-    let index = |entry: &Entry| within(entry)?.strip_prefix('[')?.split_once(']')?.0.parse::<usize>().ok();
-    let last = settings().filter_map(index).max();
+    let index = |key: &str| key.strip_prefix(&list)?.strip_prefix('[')?.split_once(']')?.0.parse::<usize>().ok();
+    let keys = settings().map(|entry| &*entry.key);
+    let added = made.iter().filter(|edit| edit.file == *document.path()).map(|edit| &*edit.key);
+    let last = keys.chain(added).filter_map(index).max();
     let next = last.map_or(0, |last| last + 1);
     let edit = |key: String, to: &str| {
         let (file, to) = (document.path().clone(), Scalar::Text(to.to_owned()));

@@ -91,6 +91,9 @@ pub(super) fn goal(
     match &row.to {
         Some(to) => return bench.facts.fill(to, Language::En).map(Goal::Value),
         None if turn.to == To::Need => return needed(bench, knob, from),
+        None if let Some(other) = turn.instead.iter().find(|other| bench.holds(&other.when)) => {
+            return Some(Goal::Value(other.to.clone()));
+        }
         None => {}
     }
     if let Some(few) = few(bench, turn, from) {

@@ -351,7 +351,7 @@ impl<'a> Workbench<'a> {
         let named = |to| beside::edits(self.launch, knob, to).filter(|_| partners.is_empty());
         let each = |to| each_call::edits(self.launch, knob, to).or_else(|| Some(vec![edit(knob, spelling, to)?]));
         let own = |to| named(to).or_else(|| each(to));
-        let of_container = |to| container::edits(self.launch, knob, spelling, to);
+        let of_container = |to| container::edits(self.launch, knob, spelling, to, &[]);
         let step = self.facts.text("build.step").filter(|_| self.launch.setting(knob).is_none());
         let of_build = |to| build_step::edits(self.launch, knob, spelling, to, step);
         let own_section = knob.section.as_ref().filter(|_| self.launch.setting(knob).is_none());
@@ -360,7 +360,8 @@ impl<'a> Workbench<'a> {
         for (knob, partner) in partners {
             let beside = || section::partner(own_section?, &edits, partner);
             let own = edit(knob, &partner.knob, &partner.to).or_else(beside).map(|edit| vec![edit]);
-            edits.extend(own.or_else(|| container::edits(self.launch, knob, &partner.knob, &partner.to))?);
+            let own = own.or_else(|| container::edits(self.launch, knob, &partner.knob, &partner.to, &edits));
+            edits.extend(own?);
         }
         let alike: Vec<Edit> = edits.iter().flat_map(|own| edit::alike(self.launch, own)).collect();
         edits.extend(alike);
@@ -440,7 +441,8 @@ impl<'a> Workbench<'a> {
     /// The cost of this turn. A knob's own cost applies only to its usual direction.
     fn cost<'k>(&self, knob: &'k Knob, turn: &'k Turn, to: Option<&str>) -> Option<&'k str> {
         let is_off = to.is_some_and(|to| is_off(turn, to));
-        let usual = (!is_off && turn.direction != Some(Direction::Raise)).then_some(&knob.cost);
+        let own = knob.inference_cost.as_ref().filter(|_| self.facts.says_yes("job.inference"));
+        let usual = (!is_off && turn.direction != Some(Direction::Raise)).then(|| own.unwrap_or(&knob.cost));
         turn.cost.as_ref().or(usual).map(|cost| cost.in_language(self.language))
     }
 }

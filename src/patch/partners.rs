@@ -23,7 +23,7 @@ impl<'a> Workbench<'a> {
             let returns = lever.is_none_or(|lever| !lever.no_return_in.contains(&self.phase));
             returns.then(|| in_return(from, goal, set)).flatten()
         };
-        for with in &turn.with {
+        for with in turn.with.iter().filter(|with| with.when.as_ref().is_none_or(|when| self.holds(when))) {
             let (framework, id) = with.full_name(&knob.framework);
             let partner = self.knowledge.knobs.of(framework).find(|other| *other.id == *id)?;
             let setting = value(partner);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::To;
+use crate::knowledge::causes::Condition;
 use crate::knowledge::language::Words;
 use crate::model::Phase;
 
@@ -25,6 +26,9 @@ pub struct Turn {
     /// The limit as an expression, which counts where its facts are known: the longest prompt and answer together.
     #[serde(default)]
     pub limit_by: Option<Box<str>>,
+    /// Other values in place of `to`, of which the first counts whose condition holds: `float16` where there is no `bfloat16`.
+    #[serde(default)]
+    pub instead: Vec<Instead>,
     /// The value to begin with where it is not set and has no known default, so that it cannot be stepped.
     #[serde(default)]
     pub unset: Option<String>,
@@ -42,12 +46,25 @@ pub struct Turn {
     pub with: Vec<With>,
 }
 
+/// A value for jobs that cannot take the usual one.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Instead {
+    /// When it is the better one.
+    pub when: Condition,
+    /// The value.
+    pub to: String,
+}
+
 /// A knob of the same framework that another one needs.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct With {
     /// Its id; of another framework's, that name and a dot before it.
     pub knob: Arc<str>,
+    /// Only where this holds; absent: always.
+    #[serde(default)]
+    pub when: Option<Condition>,
     /// Its value; absent: raised by the factor by which the other one is lowered, from what the user set or else its default.
     #[serde(default)]
     pub to: Option<String>,
