@@ -1,6 +1,7 @@
 //! Facts that explain what a requested size is for.
 
 use super::known::{Facts, Value};
+use super::word_match::tokens;
 use crate::knowledge::Models;
 use crate::memory::{
     Batch, Cluster, Family, Layout, ModelSize, Parallel, Parameters, Requested, Rounding, Sharding, SizeMatch,
@@ -43,6 +44,7 @@ pub fn explain_request(facts: &mut Facts, incident: &Incident, models: &Models) 
     let may_be_attention = |found: &SizeMatch| {
         sequence.is_none_or(|own| found.multiple == Some(own))
             && may_come_from(facts, &["attn", "attention", "softmax"])
+            && !is_of_tower(facts)
     };
     matches.retain(|found| found.quantity != "attention matrix" || may_be_attention(found));
     let most = tokens_of_step(facts);
@@ -141,6 +143,17 @@ fn may_come_from(facts: &Facts, words: &[&str]) -> bool {
     let has =
         |text: &Value| matches!(text, Value::Text(text) if words.iter().any(|word| text.to_lowercase().contains(word)));
     said.peek().is_none() || said.any(has)
+}
+
+/// Whether the innermost frames are those of a tower of images, whose heads and patches are not the language model's.
+fn is_of_tower(facts: &Facts) -> bool {
+    const TOWERS: &[&str] = &["siglip", "vision", "visual", "clip", "vit"];
+    const INNERMOST: usize = 4;
+    let Some(Value::List(frames)) = facts.get("frames").map(|known| &known.value) else { return false };
+    frames.iter().rev().take(INNERMOST).any(|frame| match frame {
+        Value::Text(frame) => tokens(frame).any(|word| TOWERS.contains(&word.as_str())),
+        _ => false,
+    })
 }
 
 /// The most tokens that an engine takes in one step, where its launch or its log says so: nothing of a step has more. A sampler has one token of

@@ -266,11 +266,15 @@ impl<'k> JobConfig<'k> {
                 Value::Text(image) => Some(&**image),
                 _ => None,
             });
-            set.chain(document.commands().iter().flat_map(|command| command.operands.iter().map(String::as_str)))
+            // `docker run` starts an image as a program, of whose name only the last step is known.
+            let commands = document.commands().iter();
+            set.chain(
+                commands.flat_map(|command| command.operands.iter().chain([&command.program]).map(String::as_str)),
+            )
         });
         images.into_iter().find_map(|image| {
             let (name, tag) = image.rsplit_once(':')?;
-            let is_own = framework.is_launched_by(name);
+            let is_own = framework.is_launched_by(name) || framework.is_image(name);
             let tag = tag.strip_prefix('v').unwrap_or(tag);
             let version = &tag[..tag.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(tag.len())];
             Some(version.trim_end_matches('.')).filter(|version| is_own && version.contains('.'))

@@ -71,12 +71,15 @@ impl JobConfig<'_> {
         Some((ModelSize::of_parameters(count as u64), cites))
     }
 
-    /// Adds the number of KV heads of a model that is known by name, as flags would state it.
+    /// Adds the numbers of heads of a model that is known by name, as flags would state them.
     pub(crate) fn state_heads(&self, facts: &mut Facts) {
-        const HEADS: &str = "shape.kv_heads";
-        let heads = self.model(facts).and_then(|(model, cites)| Some((model.shape?.kv_heads(), cites)));
-        if let Some((heads, cites)) = heads.filter(|_| facts.number(HEADS).is_none()) {
-            facts.cite(HEADS, Value::Number(heads as f64), cites);
+        let Some((shape, cites)) = self.model(facts).and_then(|(model, cites)| Some((model.shape?, cites))) else {
+            return;
+        };
+        for (name, heads) in [("shape.heads", shape.heads), ("shape.kv_heads", shape.kv_heads())] {
+            if facts.number(name).is_none() {
+                facts.cite(name, Value::Number(heads as f64), cites.clone());
+            }
         }
     }
 
