@@ -113,12 +113,13 @@ fn conditions_ask_for_what_somebody_states() -> Outcome {
 
 /// Settings to which a dialect gives another default than the knob of the same name: the value in effect where nobody
 /// sets it comes from another setting, another program or another version.
-const OTHERWISE: [&str; 11] = [
+const OTHERWISE: [&str; 12] = [
     "accelerate accelerate_stage",
     "deepspeed ds_stage",
     "megatron gradients",
     "openrlhf micro_batch",
     "openrlhf prompt_length",
+    "slime offload_rollout",
     "slime offload_train",
     "swift tuner",
     "trl max_completion_length",

@@ -101,12 +101,18 @@ fn a_container_gets_a_variable_in_its_environment() -> Outcome {
     let pod = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - name: ollama\n    image: ollama/ollama:0.6.5\n";
     for (file, lines) in [
         (service.to_owned(), vec!["environment:", "OLLAMA_KV_CACHE_TYPE: q8_0"]),
-        (format!("{service}    environment: [A=1]\n"), vec!["environment: [A=1, OLLAMA_KV_CACHE_TYPE=q8_0]"]),
-        (format!("{service}    environment:\n    - A=1\n"), vec!["- OLLAMA_KV_CACHE_TYPE=q8_0"]),
+        (
+            format!("{service}    environment: [A=1]\n"),
+            vec!["environment: [A=1, OLLAMA_KV_CACHE_TYPE=q8_0, OLLAMA_FLASH_ATTENTION=1]"],
+        ),
+        (
+            format!("{service}    environment:\n    - A=1\n"),
+            vec!["- OLLAMA_KV_CACHE_TYPE=q8_0", "- OLLAMA_FLASH_ATTENTION=1"],
+        ),
         (pod.to_owned(), vec!["env:", "- name: OLLAMA_KV_CACHE_TYPE", "value: q8_0"]),
         (
             format!("{pod}    env:\n    - name: A\n      value: \"1\"\n"),
-            vec!["- name: OLLAMA_KV_CACHE_TYPE", "value: q8_0"],
+            vec!["- name: OLLAMA_KV_CACHE_TYPE", "value: q8_0", "- name: OLLAMA_FLASH_ATTENTION"],
         ),
     ] {
         let added = added(&[("job.log", log), ("compose.yaml", &file)])?;
