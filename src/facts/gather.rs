@@ -207,6 +207,12 @@ fn holders(facts: &mut Facts, incident: &Incident) {
     if let Some(role) = &incident.victim.role {
         facts.say("victims.role", text(role));
     }
+    if let Some(rank) = incident.victim.rank {
+        facts.say("victims.rank", Value::Number(f64::from(rank)));
+    }
+    if let Some(host) = &incident.victim.host {
+        facts.say("victims.host", text(host));
+    }
     facts.say("consumers.count", number(incident.consumers.len()));
     let cite = |consumer: &Consumer| Citation::new(consumer.source.clone(), consumer.text.clone());
     if let Some(largest) = incident.consumers.first() {

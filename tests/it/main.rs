@@ -89,6 +89,7 @@ mod siblings;
 mod small_programs;
 mod snapshot;
 mod store;
+mod strangers;
 mod structured_logs;
 mod stumbles;
 mod survived;

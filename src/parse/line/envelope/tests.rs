@@ -141,6 +141,8 @@ fn peels_what_others_put_before_a_line() {
     peels("3: x", "rank=3", "x");
     peels("10.0.0.7: x", "host=10.0.0.7", "x");
     peels("worker-1: x", "host=worker-1", "x");
+    peels("gpu-0042: [rank3]: x", "host=gpu-0042 rank=3", "x");
+    peels("gpu-0042: x", "", "gpu-0042: x");
     peels("slurmstepd-node07: error: x", "host=node07", "error: x");
     peels("step1: x", "", "step1: x");
     peels("run-u41.scope: x", "", "run-u41.scope: x");
