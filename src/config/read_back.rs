@@ -74,7 +74,9 @@ impl Document {
         // A number that stood in quotes stays text.
         let is_quoted = matches!(self.body, Body::Yaml(_)) && matches!(entry.value, Value::Text(_));
         let is_of_words = is_of_words || is_quoted && matches!(value, Value::Number(_));
+        let is_none = matches!(self.body, Body::Python(_)) && entry.value == Value::Null;
         matches!((&entry.value, value), (Value::Text(read), Value::Text(text)) if is_code(read, text))
+            || is_none && matches!(value, Value::Text(text) if text == "None")
             || entry.value == *value
             || is_of_words && word(&entry.value) == word(value)
     }

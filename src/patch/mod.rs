@@ -263,11 +263,16 @@ impl<'a> Workbench<'a> {
         }));
         let lines = || {
             let own = line::line(self.launch, knob, &spelling, value.as_ref()?);
+            // A line of the knob's own may say what its partners are set to.
+            let is_said = |other: &Knob| {
+                let mut names = other.names().map(|name| name.rsplit('.').next().unwrap_or(name));
+                knob.line.is_some() && names.any(|name| own.contains(name))
+            };
             let others = partners
                 .iter()
-                .filter(|(_, partner)| !edit::is_removal(&partner.to))
+                .filter(|(other, partner)| !edit::is_removal(&partner.to) && !is_said(other))
                 .map(|(knob, partner)| line::line(self.launch, knob, &partner.knob, &partner.to));
-            Some([own].into_iter().chain(others).collect::<Vec<_>>().join("\n"))
+            Some([own.clone()].into_iter().chain(others).collect::<Vec<_>>().join("\n"))
         };
         let patch = Patch {
             lever: self.told_lever(row),

@@ -84,6 +84,7 @@ mod service_edits;
 mod serving_advice;
 mod serving_edits;
 mod serving_fit;
+mod sharded_by_calls;
 mod shared_devices;
 mod siblings;
 mod small_programs;

@@ -4,6 +4,7 @@ use super::super::Value;
 use super::super::edit::{Edit, indentation, line_end, line_start, newline};
 use super::super::entry::Entry;
 use super::super::value::{is_function, module_of, number, number_like, plain, python_dictionary};
+use super::literal::is_member;
 use super::{Call, Code, moves, notebook};
 use crate::knowledge::{CodeWords, ends_in};
 
@@ -136,10 +137,12 @@ fn literal(value: &Value, old: &str) -> String {
         Value::Bool(false) => "False".to_owned(),
         Value::Number(new) if number(old).is_some() => number_like(old, *new),
         Value::Number(new) => plain(*new),
-        Value::Text(text) if is_function(text) => text.clone(),
+        Value::Text(text) if is_function(text) || text == "None" => text.clone(),
         Value::Text(text) => {
             let is_name = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-            match old.split_once('.').filter(|(of, _)| is_name && matches!(*of, "torch" | "jnp" | "np")) {
+            let is_like =
+                |of: &str, was: &str| matches!(of, "torch" | "jnp" | "np") || is_member(of, was) && is_member(of, text);
+            match old.split_once('.').filter(|(of, was)| is_name && is_like(of, was)) {
                 Some((of, _)) => format!("{of}.{text}"),
                 None => {
                     let quote = if old.starts_with('\'') { '\'' } else { '"' };

@@ -159,11 +159,12 @@ impl<'t> Definitions<'t> {
                 scalar(Value::Number(self.number(expression, depth)?))
             }
             "string" | "concatenated_string" => scalar(Value::Text(self.string(expression)?)),
-            // `torch.bfloat16`
+            // `torch.bfloat16`, `ShardingStrategy.FULL_SHARD`
             "attribute" => {
                 let of = expression.child_by_field_name("object").map(|of| self.words(of))?;
                 let name = expression.child_by_field_name("attribute").map(|name| self.words(name))?;
-                matches!(of, "torch" | "jnp" | "np").then(|| scalar(Value::Text(name.to_owned())))?
+                let is_value = matches!(of, "torch" | "jnp" | "np") || is_member(of, name);
+                is_value.then(|| scalar(Value::Text(name.to_owned())))?
             }
             "parenthesized_expression" => self.value(expression.named_child(0)?, depth + 1),
             "list" | "tuple" => {
@@ -278,4 +279,14 @@ impl<'t> Definitions<'t> {
             _ => None,
         }
     }
+}
+
+/// Whether `name` is a member of the enumeration `of`, as both are written by custom: `ShardingStrategy`, `FULL_SHARD`.
+pub(super) fn is_member(of: &str, name: &str) -> bool {
+    let is_class = of.starts_with(|c: char| c.is_ascii_uppercase()) && of.bytes().any(|byte| byte.is_ascii_lowercase());
+    let is_constant = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    is_class
+        && of.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && name.bytes().any(|byte| byte.is_ascii_uppercase())
+        && name.bytes().all(is_constant)
 }
