@@ -425,7 +425,7 @@ impl Document {
             // `--conf` before a pair stands there once more with another pair.
             let is_of_pairs = || entry.value == Value::Bool(true) && Launchers::shipped().introduces_pairs(&entry.key);
             let is_related = base(&entry.key) == base(key) || is_inside(key, &entry.key) || is_inside(&entry.key, key);
-            self.is_script() && !is_variable && !is_related && !is_of_pairs()
+            self.is_script() && !is_variable && !is_related && !is_of_pairs() && !shell::changes_with(&entry.key, key)
         };
         let show = |entry: &'a Entry| (entry.kind, entry.key.as_str(), entry.command, entry.at.text.as_str());
         self.entries.iter().filter(is_other).map(show)

@@ -142,6 +142,10 @@ pub struct Programs {
     pub build_jobs: Vec<String>,
     /// Words of values that count the machine's cores.
     pub count_cores: Vec<String>,
+    /// Variables whose value is a list of the devices that a process sees.
+    pub device_variables: Vec<String>,
+    /// Options of launchers, without dashes and with `_`, whose value is a number of processes, one for each device.
+    pub process_counts: Vec<String>,
     /// Variables whose value is a list of a program's options.
     pub option_variables: Vec<String>,
     /// Variables whose value is a list of a library's settings.

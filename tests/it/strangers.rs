@@ -101,3 +101,33 @@ fn what_the_job_puts_there_itself_is_no_stranger() -> Outcome {
     assert_ne!(cause(&report(&[("job.log", &log), ("run.sh", launch)])?)?, "gpu_shared_with_others");
     Ok(())
 }
+
+#[test]
+fn a_program_that_the_script_starts_itself_gets_a_gpu_of_its_own() -> Outcome {
+    let setup = stack(&[
+        ("/w/rl.py", "<module>", "trainer.train()"),
+        ("transformers/trainer.py", "train", "return inner_training_loop("),
+        (
+            "deepspeed/runtime/zero/stage3.py",
+            "_create_fp32_partitions",
+            "self.fp16_partitioned_groups_flat[i].to(self.device).clone().float().detach())",
+        ),
+    ]);
+    let log = labelled("[rank0]: ", &(setup + &beside(0, 70.4, 6.2)));
+    let script = "#!/bin/bash\nCUDA_VISIBLE_DEVICES=0 trl vllm-serve --model Qwen/Qwen2.5-7B-Instruct > serve.log 2>&1 &\nsleep 90\n\naccelerate launch --config_file zero3.yaml --num_processes 4 rl.py \\\n    --model_name_or_path Qwen/Qwen2.5-7B-Instruct --use_vllm True --vllm_mode server --bf16 True\n";
+    let end = report(&[("job.log", &log), ("run.sh", script)])?;
+    assert_eq!(cause(&end)?, "gpu_shared_with_others");
+    let diff = patches(&end)?[0].diff.as_deref().ok_or("no edit")?;
+    assert!(
+        diff.contains("+CUDA_VISIBLE_DEVICES=1,2,3 accelerate launch --config_file zero3.yaml --num_processes 3 rl.py"),
+        "{diff}"
+    );
+    // They are apart already: the holder is somebody else, and what the other program is given stays.
+    let apart = script.replace("accelerate launch", "CUDA_VISIBLE_DEVICES=1,2,3,4 accelerate launch");
+    let end = report(&[("job.log", &log), ("run.sh", &apart)])?;
+    assert_eq!(cause(&end)?, "gpu_shared_with_others");
+    let diffs = patches(&end)?.iter().filter_map(|patch| patch.diff.as_deref());
+    assert!(diffs.into_iter().all(|diff| !diff.contains("vllm-serve")), "{:?}", turned(&end)?);
+    assert!(!turned(&end)?.contains(&"devices of the main command"));
+    Ok(())
+}

@@ -9,6 +9,7 @@ mod allocator_options;
 mod arguments;
 mod arithmetic;
 mod batch;
+mod beside;
 mod edit;
 mod expand;
 mod launchers;
@@ -35,10 +36,11 @@ use words::Quote;
 
 use crate::knowledge::{Launchers, Scheduler};
 
+pub(super) use beside::changes_with;
 pub(crate) use edit::bare;
 pub(super) use edit::{set, without};
 pub(super) use launchers::{is_option, is_shell};
-pub(super) use words::name_length;
+pub(super) use words::{is_too_long, name_length};
 
 /// A script and the settings in it.
 #[derive(Debug, Clone)]
@@ -77,6 +79,8 @@ enum Origin {
     Embedded(usize),
     /// How many processes the script starts at once.
     Together,
+    /// The devices of the main command, beside one that runs in the background.
+    Beside(Box<beside::Beside>),
     /// A word in the value of a variable whose words are options: a switch, or the value of an option.
     Word(Range<usize>),
 }
@@ -90,17 +94,6 @@ struct Embedded {
     base: usize,
     text: String,
     body: Body,
-}
-
-/// The most words that a script is read with: each is kept with its place, which takes far more memory than its
-/// letters.
-const MOST_WORDS: usize = 50_000;
-
-/// Whether `text` has more words than any launch script.
-pub(super) fn is_too_long(text: &str) -> bool {
-    let parts = |byte: &u8| byte.is_ascii_whitespace() || b";&|()<>".contains(byte);
-    let bytes = text.as_bytes();
-    bytes.windows(2).filter(|pair| parts(&pair[0]) && !parts(&pair[1])).nth(MOST_WORDS).is_some()
 }
 
 /// Reads a script.
@@ -155,7 +148,8 @@ fn settled(text: &str, script: Script) -> Parsed {
     };
     let main = (0..commands.len()).max_by_key(|at| commands.get(*at).map(weight));
     commands.extend(directives);
-    let mut settings = Settings { text, found: Vec::new(), embedded: Vec::new() };
+    let main_call = main.and_then(|main| commands.get(main)).map(|main| main.call);
+    let mut settings = Settings { text, main_call, found: Vec::new(), embedded: Vec::new() };
     settings.assignments(&script);
     for (number, command_line) in commands.iter().enumerate() {
         if let Some(call) = script.calls.get(command_line.call) {
@@ -175,6 +169,7 @@ fn settled(text: &str, script: Script) -> Parsed {
         let found = FoundSetting::new(together::KEY, value, EntryKind::Setting, together.place.clone());
         (together.place.start, found, Origin::Together)
     }));
+    settings.found.extend(beside::settings(text, &script, &commands, main));
     settings.found.sort_by_key(|(at, _, _)| *at);
     let (found, origins) = settings.found.into_iter().map(|(_, found, origin)| (found, origin)).unzip();
     let body = Body::Shell(Box::new(Shell { script, commands, origins, embedded: settings.embedded, together, main }));
@@ -207,6 +202,8 @@ pub(crate) fn starts_program(command: &str) -> bool {
 /// Collects settings together with the offset of the statement that each belongs to.
 struct Settings<'a> {
     text: &'a str,
+    /// The call of the main command.
+    main_call: Option<usize>,
     found: Vec<(usize, FoundSetting, Origin)>,
     embedded: Vec<Embedded>,
 }
@@ -215,6 +212,13 @@ impl Settings<'_> {
     fn assignments(&mut self, script: &Script) {
         for (number, assignment) in script.assignments.iter().enumerate() {
             let Some(value) = &assignment.value else { continue };
+            // What another command has is no setting of the job.
+            let is_main = |call| self.main_call.is_none_or(|main| main == call);
+            if matches!(assignment.role, Role::Prefix(call) if !is_main(call))
+                && beside::is_of_background(self.text, script, assignment)
+            {
+                continue;
+            }
             let statement = match assignment.role {
                 Role::Prefix(call) => script.calls.get(call).map_or(assignment.span.start, |call| call.span.start),
                 _ => assignment.span.start,

@@ -138,3 +138,14 @@ pub(super) fn unescaped(text: &str) -> String {
 pub(in super::super) fn name_length(text: &str) -> usize {
     if text.starts_with(|c: char| c.is_ascii_digit()) { 0 } else { word_length(text) }
 }
+
+/// The most words that a script is read with: each is kept with its place, which takes far more memory than its
+/// letters.
+const MOST_WORDS: usize = 50_000;
+
+/// Whether `text` has more words than any launch script.
+pub(in super::super) fn is_too_long(text: &str) -> bool {
+    let parts = |byte: &u8| byte.is_ascii_whitespace() || b";&|()<>".contains(byte);
+    let bytes = text.as_bytes();
+    bytes.windows(2).filter(|pair| parts(&pair[0]) && !parts(&pair[1])).nth(MOST_WORDS).is_some()
+}

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use super::super::super::edit::Edit;
-use super::super::super::{EditError, Value};
+use super::super::super::{EditError, Value, Wanted};
 use super::super::arguments::{Argument, Form};
+use super::super::beside::Beside;
 use super::super::expand::{Chunk, Field};
 use super::super::script::{Assignment, Call, Role};
 use super::super::words::Quote;
@@ -51,6 +52,7 @@ impl Editor<'_> {
                 let to = self.wanted.value.as_number().filter(|to| *to >= 1.0)?;
                 together.set(self.text, to as usize)
             }),
+            Origin::Beside(beside) => self.separate(beside),
             Origin::Embedded(number) => return self.change_embedded(*number).map(Some),
         })
     }
@@ -61,6 +63,19 @@ impl Editor<'_> {
         let key = self.wanted.key.strip_prefix(&embedded.prefix).ok_or_else(missing)?;
         let edits = embedded.body.set(&embedded.text, key, self.wanted.value)?;
         Ok(edits.into_iter().map(|edit| edit.moved(embedded.base)).collect())
+    }
+
+    /// Gives the main command the wanted devices, and a process for each.
+    fn separate(&self, beside: &Beside) -> Option<Vec<Edit>> {
+        let devices = self.wanted.value.to_string();
+        let is_list = devices.split(',').all(|device| device.parse::<u32>().is_ok());
+        let count = Value::Number(devices.split(',').count() as f64);
+        let counting = Editor { wanted: Wanted { value: &count, ..self.wanted }, text: self.text, shell: self.shell };
+        let (command, argument) = beside.count;
+        let (call, argument) = counting.argument(command, argument).filter(|_| is_list)?;
+        let given = Edit::insert(beside.start, format!("{}={devices} ", beside.variable));
+        let counted = counting.change_argument(command, call, argument, None)?;
+        Some([given].into_iter().chain(counted).collect())
     }
 
     fn change_argument(
