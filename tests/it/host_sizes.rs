@@ -263,3 +263,18 @@ fn what_was_given_no_gpu_is_placed_nowhere_else() -> Outcome {
     assert!(names(&told("#SBATCH --gres=gpu:1\n")?, "from_pretrained.device_map"));
     Ok(())
 }
+
+/// The scheduler's accounts show that memory was not what the job ended for.
+#[test]
+fn a_job_far_below_what_it_was_granted_gets_no_more_memory() -> Outcome {
+    let log = |used: &str| {
+        format!(
+            "Epoch 2:  33%|███▎      | 5120/15400 [58:02<1:56:20,  1.47it/s, loss=0.61]\nsrun: error: node201: task 0: Killed\nsrun: Terminating StepId=881204.0\n$ sacct -j 881204 --format=JobID,State,ExitCode,ReqMem,MaxRSS,Elapsed\nJobID             State ExitCode     ReqMem     MaxRSS    Elapsed\n------------ ---------- -------- ---------- ---------- ----------\n881204           FAILED      9:0       192G              01:02:44\n881204.batch     FAILED      9:0                 4212K   01:02:44\n881204.0         FAILED      0:9          {used:>12}   01:02:43\n"
+        )
+    };
+    assert!(changes(&[("job.log", &log("9120144K"))])?.is_empty());
+    let script = ("job.sbatch", "#!/bin/bash\n#SBATCH --mem=192G\nsrun python train.py --num_workers 8\n");
+    assert!(changes(&[("job.log", &log("9120144K")), script])?.is_empty());
+    assert!(!changes(&[("job.log", &log("200120144K")), script])?.is_empty());
+    Ok(())
+}

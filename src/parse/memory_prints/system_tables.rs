@@ -136,7 +136,12 @@ impl<'t> Columns<'t> {
                 _ => {}
             }
         }
-        let names = ranges.iter().map(|range| slice(heading, range)).collect();
+        // A heading that somebody typed anew may not stand right above its rule.
+        let words: Vec<&str> = heading.split_whitespace().collect();
+        let names = match words.len() == ranges.len() {
+            true => words,
+            false => ranges.iter().map(|range| slice(heading, range)).collect(),
+        };
         Columns { names, ranges }
     }
 
