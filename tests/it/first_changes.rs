@@ -128,3 +128,31 @@ fn an_engine_that_cannot_wake_up_gets_what_training_leaves() -> Outcome {
     assert!(knobs.contains(&"--offload_optimizer") && knobs.contains(&"--offload_model"), "{knobs:?}");
     Ok(())
 }
+
+#[test]
+fn a_reference_that_is_asked_before_is_not_handed_over() -> Outcome {
+    let log = stack(&[
+        ("/w/dpo.py", "<module>", "trainer.train()"),
+        ("transformers/trainer.py", "train", "return inner_training_loop("),
+        (
+            "trl/trainer/dpo_trainer.py",
+            "concatenated_forward",
+            "per_token_logps = selective_log_softmax(logits, labels)",
+        ),
+    ]) + &refused("1.90 GiB", 79.25);
+    let script = "from trl import DPOConfig, DPOTrainer\nargs = DPOConfig(\n    output_dir=\"out\",\n    per_device_train_batch_size=1,\n    gradient_checkpointing=True,\n    deepspeed=\"ds.json\",\n)\ntrainer = DPOTrainer(policy, reference, args=args, train_dataset=data)\ntrainer.train()\n";
+    let config = "{\"zero_optimization\": {\"stage\": 2}, \"bf16\": {\"enabled\": true}}\n";
+    let end = report(&[("job.log", &log), ("dpo.py", script), ("ds.json", config)])?;
+    let diff = patches(&end)?[0].diff.as_deref().ok_or("no edit")?;
+    assert!(diff.contains("+    precompute_ref_log_probs=True,"), "{diff}");
+    assert!(diff.contains("+trainer = DPOTrainer(policy, None, args=args, train_dataset=data)"), "{diff}");
+    assert!(turned(&end)?.contains(&"zero_optimization.stage"), "{:?}", turned(&end)?);
+    let without = script.replace("policy, reference, ", "policy, ");
+    let end = report(&[("job.log", &log), ("dpo.py", &without), ("ds.json", config)])?;
+    assert!(
+        patches(&end)?[0].diff.as_deref().is_some_and(|diff| !diff.contains("+trainer")),
+        "{:?}",
+        patches(&end)?[0]
+    );
+    Ok(())
+}

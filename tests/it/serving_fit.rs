@@ -196,3 +196,28 @@ fn a_parameter_of_a_model_in_triton_is_edited_where_it_stands() -> Outcome {
     }
     Ok(())
 }
+
+/// What takes all GPUs of a machine already does not get more of them by an option.
+#[test]
+fn weights_that_fill_a_machine_go_to_two() -> Outcome {
+    let log = "[2026-02-11 10:12:56 TP5] Load weight begin. avail mem=78.41 GB\n[2026-02-11 10:13:04 TP5] Scheduler hit an exception: Traceback (most recent call last):\n  File \"/s/python/sglang/srt/managers/scheduler.py\", line 1999, in run_scheduler_process\n    scheduler = Scheduler(server_args, port_args, gpu_id, tp_rank, dp_rank)\n  File \"/s/python/sglang/srt/model_executor/model_runner.py\", line 424, in load_model\n    self.model = get_model(\n  File \"/s/python/sglang/srt/layers/quantization/fp8.py\", line 518, in create_weights\n    w13_weight = torch.nn.Parameter(\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 896.00 MiB. GPU 5 has a total capacity of 79.11 GiB of which 402.81 MiB is free. Process 4412 has 78.70 GiB memory in use. Of the allocated memory 77.30 GiB is allocated by PyTorch, and 12.32 MiB is reserved by PyTorch but unallocated.\n";
+    let report = |tp: u32| {
+        report(&[
+            ("job.log", log),
+            (
+                "serve.sh",
+                &format!("python -m sglang.launch_server --model-path org/Large-MoE --tp {tp} --port 30000\n"),
+            ),
+        ])
+    };
+    let full = report(8)?;
+    let patch = first(&full)?.patches.first().ok_or("no change")?;
+    assert_eq!((&*patch.knob, patch.diff.is_some()), ("--nnodes", false));
+    let line = patch.line.as_deref().unwrap_or_default();
+    assert_eq!((line.lines().count(), line.matches("--node-rank").count()), (2, 2), "{line}");
+    assert!(first(&full)?.patches.iter().all(|patch| patch.knob != "--pp-size"));
+    assert!(!patch.constraint.as_deref().unwrap_or_default().contains("nvidia.com/gpu"));
+    let half = report(4)?;
+    assert!(first(&half)?.patches.iter().any(|patch| patch.knob == "--tp"));
+    Ok(())
+}
