@@ -78,12 +78,12 @@ impl Grammar for PythonTraceback {
         let mut lines = record.text().lines().peekable();
         while let Some(line) = lines.next() {
             if let Ok((_, call)) = call(line) {
-                let mut next_code = || lines.next_if(|next| line_kind(next) == LineKind::Code);
-                let mut below = next_code().unwrap_or_default();
+                let mut below = lines.next_if(|below| line_kind(below) == LineKind::Code).unwrap_or_default();
                 let mut function = call.function.to_owned();
                 // A terminal's width may part a name in two.
-                if is_rest_of_name(below)
-                    && let Some(code) = next_code()
+                let is_source = |next: &&str| next.starts_with(' ') && line_kind(next) == LineKind::Code;
+                if is_rest_of_name(below, &function)
+                    && let Some(code) = lines.next_if(is_source)
                 {
                     function.push_str(below);
                     below = code;
@@ -266,11 +266,13 @@ fn marked_code(line: &str) -> Option<&str> {
     )
 }
 
-/// Whether a line below a call is the rest of the function's name rather than a source line.
-fn is_rest_of_name(line: &str) -> bool {
+/// Whether a line below a call is the rest of the name of its `function` rather than a source line.
+fn is_rest_of_name(line: &str, function: &str) -> bool {
     const STATEMENTS: [&str; 6] = ["break", "continue", "pass", "raise", "return", "yield"];
-    let is_name = !line.is_empty() && line.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    is_name && !STATEMENTS.contains(&line)
+    let is_name = |words: &str| !words.is_empty() && words.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let is_small =
+        line.contains(|c: char| c.is_ascii_lowercase()) && !line.starts_with(|c: char| c.is_ascii_uppercase());
+    is_name(function) && is_name(line) && is_small && !STATEMENTS.contains(&line)
 }
 
 /// The one of several statements in a source line that the carets below it mark (CPython 3.11–3.14).

@@ -92,7 +92,14 @@ pub(super) fn goal(
         Some(to) => return bench.facts.fill(to, Language::En).map(Goal::Value),
         None if turn.to == To::Need => return needed(bench, knob, from),
         None if let Some(other) = turn.instead.iter().find(|other| bench.holds(&other.when)) => {
-            return Some(Goal::Value(other.to.clone()));
+            // What is there already, under either name, makes no more room.
+            let usual = match &turn.to {
+                To::Value(to) => Some(to.as_str()),
+                _ => None,
+            };
+            let is_there =
+                |from: &str| [Some(&*other.to), usual].into_iter().flatten().any(|to| turn::is_at(knob, from, to));
+            return (!from.is_some_and(is_there)).then(|| Goal::Value(other.to.clone()));
         }
         None => {}
     }

@@ -6,6 +6,9 @@ use crate::knowledge::{Knob, Turn};
 use crate::model::Partner;
 use crate::parse::granted;
 
+/// The fact that knobs state which only an evaluation reads.
+const OF_EVALUATION: &str = "config.eval_batch";
+
 impl<'a> Workbench<'a> {
     /// The knobs that must be set along with `knob` and are not, and the list of all knobs turned; `None` if the job's
     /// version lacks one of them.
@@ -20,9 +23,11 @@ impl<'a> Workbench<'a> {
         let from = from.as_deref();
         let lever = self.knowledge.lever(&turn.name);
         let in_return = |set: &str| {
-            let returns = lever.is_none_or(|lever| !lever.no_return_in.contains(&self.phase));
+            let is_of_evaluation = knob.fact.as_deref() == Some(OF_EVALUATION);
+            let returns = !is_of_evaluation || lever.is_none_or(|lever| !lever.no_return_in.contains(&self.phase));
             returns.then(|| in_return(from, goal, set)).flatten()
         };
+        let keeps = lever.and_then(|lever| lever.no_new_return.as_ref()).is_some_and(|when| self.holds(when));
         for with in turn.with.iter().filter(|with| with.when.as_ref().is_none_or(|when| self.holds(when))) {
             let (framework, id) = with.full_name(&knob.framework);
             let partner = self.knowledge.knobs.of(framework).find(|other| *other.id == *id)?;
@@ -40,7 +45,7 @@ impl<'a> Workbench<'a> {
                 (None, Some(set)) if with.as_many => as_many(goal, set),
                 (None, Some(set)) if with.at_least => no_less_than(from, goal, set),
                 (None, Some(set)) => in_return(set),
-                (None, None) if with.follows() => None,
+                (None, None) if with.follows() || keeps => None,
                 (None, None) => self.default_of(partner).and_then(in_return),
             };
             if let Some(to) = to {

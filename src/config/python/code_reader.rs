@@ -168,11 +168,12 @@ impl<'t> CodeReader<'t> {
             let setting =
                 FoundSetting { defined: defined.clone(), ..FoundSetting::new(key, value.clone(), kind, node.span) };
             if let Some(place) = defined.filter(|_| is_own) {
-                let written = match is_evaluation {
-                    true => &mut self.code.written_for_evaluation,
-                    false => &mut self.code.written,
-                };
-                written.insert(key.to_owned(), place);
+                if is_evaluation {
+                    // The first of several loaders for evaluations is the one that is told.
+                    self.code.written_for_evaluation.entry(key.to_owned()).or_insert(place);
+                } else {
+                    self.code.written.insert(key.to_owned(), place);
+                }
             }
             if let Some(option) = option {
                 self.code.options.insert(key.to_owned(), option);

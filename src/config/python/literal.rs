@@ -283,7 +283,9 @@ impl<'t> Definitions<'t> {
 
 /// Whether `name` is a member of the enumeration `of`, as both are written by custom: `ShardingStrategy`, `FULL_SHARD`.
 pub(super) fn is_member(of: &str, name: &str) -> bool {
-    let is_class = of.starts_with(|c: char| c.is_ascii_uppercase()) && of.bytes().any(|byte| byte.is_ascii_lowercase());
+    // A class that is called otherwise may as well hold the script's own constants: `Config.BATCH_SIZE`.
+    const ENUMERATIONS: [&str; 6] = ["Strategy", "Type", "Prefetch", "Mode", "Policy", "Kind"];
+    let is_class = of.starts_with(|c: char| c.is_ascii_uppercase()) && ENUMERATIONS.iter().any(|end| of.ends_with(end));
     let is_constant = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     is_class
         && of.bytes().all(|byte| byte.is_ascii_alphanumeric())

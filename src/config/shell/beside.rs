@@ -1,6 +1,7 @@
 //! A program that the script starts in the background on devices that its main command would use, too: `CUDA_VISIBLE_DEVICES=0 serve … &` above
 //! a launcher of as many processes as the machine has devices.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::arguments::Form;
@@ -8,6 +9,8 @@ use super::script::{Assignment, Call, Role, Script};
 use super::{CommandLine, EntryKind, FoundSetting, Origin, Value, tail};
 use crate::knowledge::{Launchers, is_among};
 
+/// More devices than a machine has.
+const MOST_DEVICES: usize = 64;
 /// The name of the setting that lists the devices of the main command.
 const OWN: &str = "devices of the main command";
 /// The name of the setting that lists those of them that no other command has.
@@ -44,9 +47,14 @@ fn found(
     let number = commands.get(main?)?.call;
     let call = script.calls.get(number).filter(|call| call.within.is_none() && !is_background(text, call))?;
     let listed = |assignment: &Assignment| Some((assignment.name.clone(), devices(assignment)?));
-    let others = script.assignments.iter().filter(|assignment| is_of_background(text, script, assignment));
+    // What was waited for or ended before the main command begins is gone by then.
+    let last_wait = last_wait(text.get(..call.span.start)?);
+    let is_beside = |assignment: &&Assignment| (last_wait..call.span.start).contains(&assignment.span.start);
+    let others = script.assignments.iter().filter(is_beside);
+    let others = others.filter(|assignment| is_of_background(text, script, assignment)).take(MOST_DEVICES);
     let (names, others): (Vec<String>, Vec<Vec<u32>>) = others.filter_map(listed).unzip();
-    let variable = names.into_iter().next()?;
+    let (variable, others): (String, HashSet<u32>) =
+        (names.into_iter().next()?, others.into_iter().flatten().collect());
     let is_own = |assignment: &&Assignment| match assignment.role {
         Role::Prefix(of) => of == number,
         _ => assignment.span.start < call.span.start,
@@ -54,8 +62,7 @@ fn found(
     let own = script.assignments.iter().rev().filter(is_own).find_map(devices);
     let (count, argument) = processes(call, commands, number)?;
     let own = own.unwrap_or_else(|| (0..count).collect());
-    let left: Vec<u32> =
-        own.iter().copied().filter(|device| !others.iter().flatten().any(|taken| taken == device)).collect();
+    let left: Vec<u32> = own.iter().copied().filter(|device| !others.contains(device)).collect();
     if left.is_empty() {
         return None;
     }
@@ -86,11 +93,32 @@ pub(super) fn is_of_background(text: &str, script: &Script, assignment: &Assignm
     devices(assignment).is_some() && script.calls.get(of).is_some_and(|call| is_background(text, call))
 }
 
-/// Whether the script does not wait for `call`.
+/// Whether the script does not wait for `call`: the operator behind its redirections is `&`.
 fn is_background(text: &str, call: &Call) -> bool {
-    let rest = text.get(call.span.end..).and_then(|rest| rest.lines().next()).unwrap_or_default();
-    let rest = rest.split(" #").next().unwrap_or_default().trim_end();
-    rest.ends_with('&') && !rest.ends_with("&&")
+    /// More than redirections take.
+    const LONGEST: usize = 512;
+    let rest = text.as_bytes().get(call.span.end..).unwrap_or_default();
+    let ends = |at: &usize| match rest[*at] {
+        b'\n' | b';' | b'|' => true,
+        b'&' => !at.checked_sub(1).is_some_and(|before| matches!(rest[before], b'>' | b'<')),
+        _ => false,
+    };
+    let end = (0..rest.len().min(LONGEST)).find(ends);
+    end.is_some_and(|at| rest[at] == b'&' && rest.get(at + 1) != Some(&b'&') && rest.get(at + 1) != Some(&b'>'))
+}
+
+/// Where, in the `text` before a command, what runs in the background was last waited for or ended.
+fn last_wait(text: &str) -> usize {
+    const WORDS: [&str; 4] = ["wait", "kill", "pkill", "killall"];
+    let starts = text.split_inclusive('\n').scan(0, |at, line| {
+        let start = *at;
+        *at += line.len();
+        Some((start, line))
+    });
+    let ends = |line: &str| {
+        line.split([' ', ';', '\n']).find(|word| !word.is_empty()).is_some_and(|word| WORDS.contains(&word))
+    };
+    starts.filter(|(_, line)| ends(line)).map(|(start, _)| start).last().unwrap_or_default()
 }
 
 /// The devices that `assignment` lists by their numbers.
@@ -98,13 +126,11 @@ fn devices(assignment: &Assignment) -> Option<Vec<u32>> {
     let is_list = is_among(&Launchers::shipped().programs.device_variables, &assignment.name);
     let chunks = assignment.value.as_ref().filter(|_| is_list)?;
     let words: String = chunks.iter().map(|chunk| chunk.text.as_str()).collect();
-    words.split(',').map(|device| device.trim().parse().ok()).collect()
+    words.split(',').take(MOST_DEVICES).map(|device| device.trim().parse().ok()).collect()
 }
 
 /// How many processes the launcher among `commands` starts for the call with this number, and the argument that says so.
 fn processes(call: &Call, commands: &[CommandLine], number: usize) -> Option<(u32, (usize, usize))> {
-    /// More devices than a machine has.
-    const MOST: u32 = 64;
     let of_call = commands.iter().enumerate().filter(|(_, command)| command.call == number);
     let all = of_call.flat_map(|(at, command)| command.arguments.iter().enumerate().map(move |of| (at, of)));
     all.filter(|(_, (_, argument))| is_count(&argument.key)).find_map(|(command, (at, argument))| {
@@ -115,7 +141,7 @@ fn processes(call: &Call, commands: &[CommandLine], number: usize) -> Option<(u3
             Form::Spaced => call.fields.get(range_start(&argument.values)?)?.text(),
             Form::Override(_) | Form::Item(..) => return None,
         };
-        let count: u32 = words.parse().ok().filter(|count| (2..=MOST).contains(count))?;
+        let count: u32 = words.parse().ok().filter(|count| (2..=MOST_DEVICES as u32).contains(count))?;
         Some((count, (command, at)))
     })
 }
@@ -152,6 +178,7 @@ mod tests {
         for script in [
             SCRIPT.replace(" 2>&1 &", ""),
             SCRIPT.replace("CUDA_VISIBLE_DEVICES=0 ", ""),
+            SCRIPT.replace("sleep 60", "wait"),
             SCRIPT.replace("--nproc_per_node 4", "--nproc_per_node $N"),
         ] {
             let document = Document::read("run.sh", &script)?;

@@ -44,6 +44,8 @@ const MOST_DISMISSED: usize = 4096;
 const MOST_HARMLESS: usize = 64;
 /// Lines this near to the end count as the last words of the input.
 const NEAR_END: u64 = 3;
+/// At most this many lines before the status of a program that ran it may a kill stand that explains the status.
+const FAR_FROM_END: u64 = 300;
 /// For this many lines after a device was mentioned, a message that does not say whose memory ran out is taken to be about a device.
 const DEVICE_FADES: u64 = 5_000;
 
@@ -253,10 +255,15 @@ impl Reader {
             Late::Judged(likely) => Some(likely),
             Late::Alike(candidate) => candidate.judged(&self.signs, &self.harmless),
         });
-        let unexplained = is_unexplained(stated);
+        let unexplained = unexplained(stated);
+        // Whoever ended so was killed a little before, if at all.
+        let is_explained_by = |event: &Event| {
+            let line = event.at.location.line.0;
+            unexplained.iter().any(|end| (end.saturating_sub(FAR_FROM_END)..=*end).contains(&line))
+        };
         let is_whole = |likely: &Likely| !(likely.breaks_off && likely.event.at.location.line.0 == end);
         for Likely { weight, event, .. } in self.first.into_iter().chain(late).filter(is_whole) {
-            let is_the_end = last_said(&event) || unexplained && matches!(event.what, What::Death(_));
+            let is_the_end = last_said(&event) || matches!(event.what, What::Death(_)) && is_explained_by(&event);
             let weight = weight + if is_the_end { LAST_SAID } else { 0.0 };
             if let Some(place) = by_line.get(&event.at.location.line.0) {
                 if let What::Shortage(shortage) = event.what {
@@ -284,17 +291,17 @@ impl Reader {
     }
 }
 
-/// Whether `stated` has nothing but statuses with which programs ended that ran others: what these died of is not said.
-fn is_unexplained(stated: &[Event]) -> bool {
-    let mut ended = false;
+/// The lines of the statuses with which programs ended that ran others, if nothing else is stated: what these died of is not said.
+fn unexplained(stated: &[Event]) -> Vec<u64> {
+    let mut ends = Vec::new();
     for event in stated {
         match &event.what {
-            What::Death(Death { exit: Exit::Code(code), .. }) if *code != 0 => ended = true,
+            What::Death(Death { exit: Exit::Code(code), .. }) if *code != 0 => ends.push(event.at.location.line.0),
             What::Memory { .. } | What::Notice | What::Finished => {}
-            _ => return false,
+            _ => return Vec::new(),
         }
     }
-    ended
+    ends
 }
 
 /// Adds to `stated` what it leaves open: a row that matches only the first words of a message does not read the amounts after them.

@@ -135,18 +135,20 @@ pub(super) fn host_label(text: &str) -> IResult<&str, Facts<'_>> {
     ];
     // systemd writes about its units in the same form.
     const UNITS: &[&str] = &[".service", ".scope", ".slice", ".mount", ".swap", ".socket", ".error"];
-    // What stands before the mark of a rank is a host, whatever it is called: `gpu-0042: [rank3]: `.
+    // What has a number and stands before the mark of a rank is a host, whatever it is called: `gpu-0042: [rank3]: `.
     let is_before_rank = text.split_once(": ").is_some_and(|(_, rest)| rest.starts_with("[rank"));
     let numbered = |host: &str| {
-        is_before_rank
-            || host.bytes().any(|byte| byte.is_ascii_digit())
-                && !UNITS.iter().any(|unit| host.ends_with(unit))
-                && !host.ends_with("Error")
-                && !host.ends_with("Exception")
-                && !NO_HOST.iter().any(|word| {
-                    host.strip_prefix(word)
-                        .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || b"-_".contains(&byte)))
-                })
+        let is_other_word = || {
+            NO_HOST.iter().any(|word| {
+                host.strip_prefix(word)
+                    .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || b"-_".contains(&byte)))
+            })
+        };
+        host.bytes().any(|byte| byte.is_ascii_digit())
+            && !UNITS.iter().any(|unit| host.ends_with(unit))
+            && !host.ends_with("Error")
+            && !host.ends_with("Exception")
+            && (is_before_rank || !is_other_word())
     };
     let (rest, host) = terminated(verify(host_name, numbered), (char(':'), char(' '))).parse(text)?;
     match host.strip_prefix("rank").and_then(|rank| rank.parse().ok()) {
