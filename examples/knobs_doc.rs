@@ -34,7 +34,6 @@ pub fn render(knowledge: &Knowledge) -> Result<String, std::fmt::Error> {
         on_host: _,
         few: _,
         no_return_in: _,
-        no_new_return: _,
     } in &knowledge.levers
     {
         let both_ways = if *both_ways { "yes" } else { "" };

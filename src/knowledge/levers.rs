@@ -62,9 +62,6 @@ pub struct Lever {
     /// Phases in which nothing is raised in return for turning it: an evaluation accumulates no gradients.
     #[serde(default)]
     pub no_return_in: Vec<Phase>,
-    /// A condition (CEL) under which what nobody set stays unset in return: passes that accumulate keep their gradients.
-    #[serde(default)]
-    pub no_new_return: Option<Condition>,
     /// The value to lower a knob to that asks for as many as the machine has cores, and what does so besides an expression that counts
     /// them.
     #[serde(default)]

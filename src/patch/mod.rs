@@ -204,7 +204,7 @@ impl<'a> Workbench<'a> {
             return None;
         }
         let spelling = self.spelling(knob)?;
-        let default = self.default_of(knob);
+        let default = knob.default_at(self.launch.version_of(knob)).filter(|_| self.launch.has_default(knob));
         // A log prints what is not set, too: `max_model_len=None`.
         let set = setting.filter(|setting| setting.entry.value != Value::Null || turn.open.is_some());
         let printed = self.launch.printed(self.facts, knob).filter(|_| setting.is_none());

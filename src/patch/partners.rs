@@ -19,7 +19,7 @@ impl<'a> Workbench<'a> {
             let set = self.launch.setting(knob).map(|setting| setting.entry.value.to_string());
             set.or_else(|| self.launch.printed(self.facts, knob))
         };
-        let from = value(knob).or_else(|| self.default_of(knob).map(str::to_owned));
+        let from = value(knob);
         let from = from.as_deref();
         let lever = self.knowledge.lever(&turn.name);
         let in_return = |set: &str| {
@@ -27,7 +27,6 @@ impl<'a> Workbench<'a> {
             let returns = !is_of_evaluation || lever.is_none_or(|lever| !lever.no_return_in.contains(&self.phase));
             returns.then(|| in_return(from, goal, set)).flatten()
         };
-        let keeps = lever.and_then(|lever| lever.no_new_return.as_ref()).is_some_and(|when| self.holds(when));
         for with in turn.with.iter().filter(|with| with.when.as_ref().is_none_or(|when| self.holds(when))) {
             let (framework, id) = with.full_name(&knob.framework);
             let partner = self.knowledge.knobs.of(framework).find(|other| *other.id == *id)?;
@@ -45,8 +44,7 @@ impl<'a> Workbench<'a> {
                 (None, Some(set)) if with.as_many => as_many(goal, set),
                 (None, Some(set)) if with.at_least => no_less_than(from, goal, set),
                 (None, Some(set)) => in_return(set),
-                (None, None) if with.follows() || keeps => None,
-                (None, None) => self.default_of(partner).and_then(in_return),
+                (None, None) => None,
             };
             if let Some(to) = to {
                 partners.push((partner, Partner { knob: self.spelling(partner)?, to: goal::scalar(partner, &to) }));
@@ -54,11 +52,6 @@ impl<'a> Workbench<'a> {
             }
         }
         Some((partners, turned))
-    }
-
-    /// The default of `knob`, where its framework runs the job.
-    pub(super) fn default_of(&self, knob: &'a Knob) -> Option<&'a str> {
-        knob.default_at(self.launch.version_of(knob)).filter(|_| self.launch.has_default(knob))
     }
 }
 

@@ -32,7 +32,7 @@ fn a_matrix_of_each_with_each_is_made_in_blocks() -> Outcome {
     }
     // Of attention it is the length that decides, of another amount nothing is known.
     let attention = format!("tokens: 60000\n{}", stack("weights = attention(query, key).softmax(-1)", "13.41 GiB"));
-    let other = format!("texts: 50000\n{}", stack("near = unit @ unit.T", "13.41 GiB"));
+    let other = format!("texts: 50000\n{}", stack("near = unit @ head.weight.T", "13.41 GiB"));
     for log in [&attention, &other] {
         assert_ne!(turned(&report(&[("job.log", log)])?)?[0], "rows that are compared at once", "{log}");
     }

@@ -23,7 +23,7 @@ fn the_loader_of_the_evaluation_is_turned_and_not_that_of_the_training() -> Outc
     let changed = diff(&evaluated)?;
     assert_eq!(
         added_lines(&changed),
-        ["val_loader = DataLoader(Leaves(held_out=True), batch_size=64)"],
+        ["val_loader = DataLoader(Leaves(held_out=True), batch_size=128)"],
         "{:?}",
         patches(&evaluated)?
     );
@@ -66,10 +66,10 @@ fn keras_has_a_batch_for_the_validation() -> Outcome {
 }
 
 #[test]
-fn a_batch_that_trains_and_evaluates_is_not_accumulated_for_an_evaluation() -> Outcome {
+fn a_batch_that_trains_and_evaluates_keeps_what_a_step_learns_from() -> Outcome {
     let launch = "python fit.py --batch_size 64 --gradient_accumulation_steps 2\n";
     let end = report(&[("job.log", &within("logits = model(x.cuda())", "evaluate")), ("run.sh", launch)])?;
     let first = &patches(&end)?[0];
-    assert_eq!((&*first.knob, first.with.len()), ("--batch_size", 0), "{first:?}");
+    assert_eq!((&*first.knob, first.with.len()), ("--batch_size", 1), "{first:?}");
     Ok(())
 }

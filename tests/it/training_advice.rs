@@ -106,23 +106,3 @@ fn images_that_a_validation_makes_have_a_size_of_their_own() -> Outcome {
     assert!(!knobs.contains(&"--resolution"), "{knobs:?}");
     Ok(())
 }
-
-#[test]
-fn a_smaller_batch_brings_the_accumulation_that_nobody_set() -> Outcome {
-    let log = stack(&[
-        ("transformers/trainer.py", "training_step", "loss = self.compute_loss(model, inputs)"),
-        ("transformers/models/vit/modeling_vit.py", "forward", "probs = nn.functional.softmax(scores, dim=-1)"),
-    ]) + &refused("1.27 GiB", 15.77);
-    let launch = |options: &str| {
-        format!(
-            "python run_image_classification.py --model_name_or_path vit-l --gradient_checkpointing true --per_device_train_batch_size 64{options}\n"
-        )
-    };
-    let end = report(&[("job.log", &log), ("launch.sh", &launch(""))])?;
-    let patch = &root(&end)?.diagnoses[0].patches[0];
-    let with: Vec<&str> = patch.with.iter().map(|partner| &*partner.knob).collect();
-    assert_eq!((&*patch.knob, with), ("--per_device_train_batch_size", vec!["--gradient_accumulation_steps"]));
-    let diff = patch.diff.as_deref().unwrap_or_default();
-    assert!(diff.contains("--gradient_accumulation_steps"), "{diff}");
-    Ok(())
-}

@@ -65,7 +65,7 @@ pub struct With {
     /// Only where this holds; absent: always.
     #[serde(default)]
     pub when: Option<Condition>,
-    /// Its value; absent: raised by the factor by which the other one is lowered, from what the user set or else its default.
+    /// Its value; absent: raised by the factor by which the other one is lowered, if the user set it.
     #[serde(default)]
     pub to: Option<String>,
     /// Whether it may be no larger than the other one's new value, and is lowered to it where it is set higher.
@@ -95,11 +95,6 @@ impl With {
     /// Its framework and its id, as the partner of a knob of `framework`.
     pub fn full_name<'w>(&'w self, framework: &'w str) -> (&'w str, &'w str) {
         self.knob.split_once('.').unwrap_or((framework, &self.knob))
-    }
-
-    /// Whether it follows the other one where both are set, and means nothing otherwise.
-    pub fn follows(&self) -> bool {
-        self.at_most || self.as_before || self.at_least || self.as_many || self.where_set
     }
 }
 
