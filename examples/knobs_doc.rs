@@ -33,7 +33,6 @@ pub fn render(knowledge: &Knowledge) -> Result<String, std::fmt::Error> {
         meaning,
         on_host: _,
         few: _,
-        no_return_in: _,
     } in &knowledge.levers
     {
         let both_ways = if *both_ways { "yes" } else { "" };

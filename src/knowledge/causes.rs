@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::knobs::Direction;
+use super::knobs::{Direction, Knob};
 use super::language::Words;
 use crate::model::Kind;
 
@@ -107,6 +107,13 @@ pub struct PatchRow {
     /// Whether it goes before what the failing program itself advises.
     #[serde(default)]
     pub first: bool,
+}
+
+impl PatchRow {
+    /// Whether `knob` is one of those that it means by the fact that they set.
+    pub fn is_of_fact(&self, knob: &Knob) -> bool {
+        self.fact.is_none() || self.fact == knob.fact
+    }
 }
 
 /// A change that does not help.

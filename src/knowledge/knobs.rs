@@ -295,6 +295,11 @@ impl Knob {
         self.default.iter().rev().find(is_of).map(|default| default.value.as_str())
     }
 
+    /// All that it may cost.
+    pub fn costs(&self) -> impl Iterator<Item = &Words> {
+        [&self.cost].into_iter().chain(&self.inference_cost)
+    }
+
     /// All its names in all versions.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.spelling.iter().flat_map(Spelling::names)

@@ -4,7 +4,6 @@ use serde::Deserialize;
 
 use super::causes::Condition;
 use super::language::Words;
-use crate::model::Phase;
 
 /// `rules/levers.toml`: what a change turns, independent of a framework's knobs.
 #[derive(Debug, Deserialize)]
@@ -59,9 +58,6 @@ pub struct Lever {
     /// So many steps may be proposed at once; absent: as many as the job needs. Of a sequence cut to a fraction little is learned.
     #[serde(default)]
     pub most_steps: Option<usize>,
-    /// Phases in which nothing is raised in return for turning it: an evaluation accumulates no gradients.
-    #[serde(default)]
-    pub no_return_in: Vec<Phase>,
     /// The value to lower a knob to that asks for as many as the machine has cores, and what does so besides an expression that counts
     /// them.
     #[serde(default)]

@@ -78,10 +78,7 @@ impl<'k> Teller<'k> {
         });
         let of_knobs = knowledge.knobs.iter().flat_map(|knob| {
             let needs = knob.constraint.iter().map(|row| &row.text).chain(knob.note.iter().map(|row| &row.text));
-            needs
-                .chain(knob.lever.iter().filter_map(|turn| turn.cost.as_ref()))
-                .chain([&knob.cost])
-                .chain(&knob.inference_cost)
+            needs.chain(knob.lever.iter().filter_map(|turn| turn.cost.as_ref())).chain(knob.costs())
         });
         let words = of_rules.chain(of_knobs).map(|words| (&*words.en, words.in_language(Language::Zh)));
         Teller {

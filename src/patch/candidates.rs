@@ -25,7 +25,6 @@ impl<'a> Workbench<'a> {
     pub(super) fn candidates(&self, row: &'a PatchRow) -> Vec<Candidate<'a>> {
         let is_named =
             |knob: &Knob| row.knob.as_deref().is_none_or(|name| name == format!("{}.{}", knob.framework, knob.id));
-        let is_of_fact = |knob: &Knob| row.fact.is_none() || row.fact == knob.fact;
         let all = self.knowledge.knobs_for(self.launch.framework(), &row.lever, row.direction);
         let is_own = |knob: &Knob| self.launch.may_have(knob) || row.knob.is_some();
         let mut nearer: Vec<&Knob> = Vec::new();
@@ -43,7 +42,7 @@ impl<'a> Workbench<'a> {
         };
         let mut candidates: Vec<Candidate<'a>> = all
             .filter(|(knob, _)| {
-                is_named(knob) && is_of_fact(knob) && is_own(knob) && self.counts(&knob.framework) && is_first(knob)
+                is_named(knob) && row.is_of_fact(knob) && is_own(knob) && self.counts(&knob.framework) && is_first(knob)
             })
             .map(|(knob, turn)| {
                 let setting = self.launch.setting(knob);

@@ -6,9 +6,6 @@ use crate::knowledge::{Knob, Turn};
 use crate::model::Partner;
 use crate::parse::granted;
 
-/// The fact that knobs state which only an evaluation reads.
-const OF_EVALUATION: &str = "config.eval_batch";
-
 impl<'a> Workbench<'a> {
     /// The knobs that must be set along with `knob` and are not, and the list of all knobs turned; `None` if the job's
     /// version lacks one of them.
@@ -21,12 +18,6 @@ impl<'a> Workbench<'a> {
         };
         let from = value(knob);
         let from = from.as_deref();
-        let lever = self.knowledge.lever(&turn.name);
-        let in_return = |set: &str| {
-            let is_of_evaluation = knob.fact.as_deref() == Some(OF_EVALUATION);
-            let returns = !is_of_evaluation || lever.is_none_or(|lever| !lever.no_return_in.contains(&self.phase));
-            returns.then(|| in_return(from, goal, set)).flatten()
-        };
         for with in turn.with.iter().filter(|with| with.when.as_ref().is_none_or(|when| self.holds(when))) {
             let (framework, id) = with.full_name(&knob.framework);
             let partner = self.knowledge.knobs.of(framework).find(|other| *other.id == *id)?;
@@ -43,7 +34,7 @@ impl<'a> Workbench<'a> {
                 (None, Some(set)) if with.as_before => as_before(from, goal, set),
                 (None, Some(set)) if with.as_many => as_many(goal, set),
                 (None, Some(set)) if with.at_least => no_less_than(from, goal, set),
-                (None, Some(set)) => in_return(set),
+                (None, Some(set)) => in_return(from, goal, set),
                 (None, None) => None,
             };
             if let Some(to) = to {

@@ -2,7 +2,6 @@
 //! a launcher of as many processes as the machine has devices.
 
 use std::collections::HashSet;
-use std::ops::Range;
 
 use super::arguments::Form;
 use super::script::{Assignment, Call, Role, Script};
@@ -138,16 +137,12 @@ fn processes(call: &Call, commands: &[CommandLine], number: usize) -> Option<(u3
             Form::Joined(from) => {
                 tail(call.fields.get(argument.name)?, from).iter().map(|chunk| chunk.text.as_str()).collect()
             }
-            Form::Spaced => call.fields.get(range_start(&argument.values)?)?.text(),
+            Form::Spaced => call.fields.get(argument.values.clone().next()?)?.text(),
             Form::Override(_) | Form::Item(..) => return None,
         };
         let count: u32 = words.parse().ok().filter(|count| (2..=MOST_DEVICES as u32).contains(count))?;
         Some((count, (command, at)))
     })
-}
-
-fn range_start(range: &Range<usize>) -> Option<usize> {
-    (!range.is_empty()).then_some(range.start)
 }
 
 #[cfg(test)]

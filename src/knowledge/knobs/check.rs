@@ -32,8 +32,7 @@ pub(in crate::knowledge) fn check<'k>(
         if knob.constraint.iter().any(|constraint| constraint.unless.is_some() && constraint.only.is_some()) {
             return Err(fault("a constraint says either `unless` or `only`".to_owned()));
         }
-        let notes =
-            knob.note.iter().map(|Note { text, .. }| text).chain([&knob.moves, &knob.cost]).chain(&knob.inference_cost);
+        let notes = knob.note.iter().map(|Note { text, .. }| text).chain([&knob.moves]).chain(knob.costs());
         let mut words = knob.constraint.iter().map(|Constraint { text, .. }| text).chain(notes);
         // In a user's knobs English may stand in for Chinese.
         if origin == Origin::Shipped && words.any(|words| words.is_partial()) {

@@ -13,8 +13,6 @@ use crate::model::{Consumer, Event, FigureName, Kind, OtherFailureName, Severity
 use crate::parse::text::{self, Size};
 use crate::parse::{Record, statement};
 
-/// The fact by which the kubelet says at how much free memory it evicts.
-const THRESHOLD: &str = "node.eviction_threshold";
 pub(super) const RESOURCE: &str = "The node was low on resource: ";
 pub(super) const CONDITION: &str = "The node had condition: ";
 /// Evictions of a pod that filled its part of the disk.
@@ -69,14 +67,12 @@ pub(super) fn event(record: &Record) -> Option<Event> {
             request.and_then(|size| Some(record.number_fact("container.request", size.text, size.bytes?.0 as f64)));
         event.facts.extend(fact);
     }
-    for (key, label) in [(THRESHOLD, "Threshold quantity: "), ("node.available", "available: ")] {
-        let amount = text::after(rest, label).and_then(|rest| quantity(rest).ok()).map(|(_, amount)| amount);
+    let amount = |label| text::after(rest, label).and_then(|rest| quantity(rest).ok()).map(|(_, amount)| amount);
+    let threshold = amount("Threshold quantity: ");
+    event.figures.extend(threshold.and_then(|amount| record.figure(FigureName::NodeThreshold, amount)));
+    for (key, amount) in [("node.eviction_threshold", threshold), ("node.available", amount("available: "))] {
         let fact = amount.and_then(|amount| Some(record.number_fact(key, amount.text, amount.bytes?.0 as f64)));
         event.facts.extend(fact);
-        let is_threshold = key == THRESHOLD;
-        event.figures.extend(
-            amount.filter(|_| is_threshold).and_then(|amount| record.figure(FigureName::NodeThreshold, amount)),
-        );
     }
     Some(event)
 }

@@ -259,7 +259,8 @@ impl Reader {
         // Whoever ended so was killed a little before, if at all.
         let is_explained_by = |event: &Event| {
             let line = event.at.location.line.0;
-            unexplained.iter().any(|end| (end.saturating_sub(FAR_FROM_END)..=*end).contains(&line))
+            let next = unexplained.partition_point(|end| *end < line);
+            unexplained.get(next).is_some_and(|end| end - line <= FAR_FROM_END)
         };
         let is_whole = |likely: &Likely| !(likely.breaks_off && likely.event.at.location.line.0 == end);
         for Likely { weight, event, .. } in self.first.into_iter().chain(late).filter(is_whole) {
@@ -291,7 +292,7 @@ impl Reader {
     }
 }
 
-/// The lines of the statuses with which programs ended that ran others, if nothing else is stated: what these died of is not said.
+/// The lines of the statuses with which programs ended that ran others, in order, if nothing else is stated: what these died of is not said.
 fn unexplained(stated: &[Event]) -> Vec<u64> {
     let mut ends = Vec::new();
     for event in stated {
@@ -301,6 +302,7 @@ fn unexplained(stated: &[Event]) -> Vec<u64> {
             _ => return Vec::new(),
         }
     }
+    ends.sort_unstable();
     ends
 }
 

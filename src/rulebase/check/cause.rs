@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::knowledge::{CauseRule, Direction, Knob, Knowledge, Must, Origin, Words};
+use crate::knowledge::{CauseRule, Direction, Knowledge, Must, Origin, Words};
 use crate::model::Kind;
 use crate::rulebase::names::{is_word, suggestion};
 
@@ -167,8 +167,7 @@ fn patches(rule: &CauseRule, knowledge: &Knowledge, notes: &mut Notes<'_>) {
         }
         match &row.knob {
             None => {
-                let is_meant = |knob: &Knob| row.fact.is_none() || row.fact == knob.fact;
-                let mut meant = knowledge.knobs.iter().filter(|knob| is_meant(knob));
+                let mut meant = knowledge.knobs.iter().filter(|knob| row.is_of_fact(knob));
                 if !meant.any(|knob| knob.turns(&row.lever, row.direction).is_some()) {
                     let way =
                         row.direction.map_or("turns", |way| if way == Direction::Raise { "raises" } else { "lowers" });

@@ -42,12 +42,7 @@ pub(super) fn check(
             let known = knowledge.knobs.iter().find(|known| *known.framework == *framework && *known.id == **id);
             let Some(known) = known else { continue };
             asked(known, index, conditions, &mut notes);
-            let words = known
-                .constraint
-                .iter()
-                .map(|row| &row.text)
-                .chain([&known.moves, &known.cost])
-                .chain(&known.inference_cost);
+            let words = known.constraint.iter().map(|row| &row.text).chain([&known.moves]).chain(known.costs());
             if words.into_iter().any(|words| words.zh.trim().is_empty()) {
                 untranslated.push(index);
             }
