@@ -20,6 +20,7 @@ mod memory_prints;
 mod message;
 mod native_stack;
 mod nccl;
+mod one_line_stack;
 mod oom_daemon;
 mod ray_job;
 mod ray_monitor;
@@ -142,6 +143,7 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &torch::Torch,
     &traceback::PythonTraceback,
     &native_stack::NativeStack,
+    &one_line_stack::OneLineStack,
     &kernel::Kernel,
     &oom_daemon::SystemdOomd,
     &oom_daemon::EarlyOom,

@@ -1,9 +1,10 @@
-//! Stacks that are not Python's: symbols of compiled programs, Lua, MATLAB, Go, Java.
+//! Stacks that are not Python's: symbols of compiled programs, Lua, MATLAB, Go, Java, Julia.
 //!
 //! Mirrors glog `src/signalhandler.cc` and `symbolize.cc` (0.3–0.7), dmlc-core `include/dmlc/logging.h` (MXNet, XGBoost, TVM), PyTorch
 //! `c10/util/Backtrace.cpp` (1.0–2.9), TensorRT-LLM `cpp/tensorrt_llm/common/stringUtils` and `tllmException.cpp` (0.5–1.0), gdb's and
 //! glibc's `backtrace`, Paddle `paddle/fluid/platform/enforce.h` (1.5–3.0), Lua `lauxlib.c:luaL_traceback` (5.1–5.4), MATLAB's `MException.getReport` (R2012–R2026), Go
-//! `runtime/traceback.go` (1.10–1.25), OpenJDK `Throwable.printStackTrace`. The namespaces and classes of a symbol become [`Frame::file`],
+//! `runtime/traceback.go` (1.10–1.25), OpenJDK `Throwable.printStackTrace`, Julia
+//! `base/errorshow.jl` (1.0–1.12). The namespaces and classes of a symbol become [`Frame::file`],
 //! joined by slashes and without template arguments; the last part is the function. All of them print the innermost call first.
 
 use std::borrow::Cow;
@@ -52,6 +53,7 @@ impl Grammar for NativeStack {
             "panicked at ",
             "tack backtrace:",
             "::Error::bt",
+            "Stacktrace:",
         ]
     }
 
@@ -73,7 +75,16 @@ impl Grammar for NativeStack {
             let at = record.cite_line_of(line);
             Some(Frame { file: file.into_owned(), function: function.to_owned(), code: String::new(), at })
         };
-        let mut frames: Vec<Frame> = record.text().lines().filter_map(call).take(DEEPEST).collect();
+        let mut frames: Vec<Frame> = Vec::new();
+        for frame in record.text().lines().filter_map(call).take(DEEPEST) {
+            match frames.last_mut() {
+                // Julia writes the place below the call.
+                Some(above) if above.file.is_empty() && is_julia(&frame.file) && frame.function.is_empty() => {
+                    above.file = frame.file;
+                }
+                _ => frames.push(frame),
+            }
+        }
         // A single symbol may occur in any message.
         if frames.len() < 2 {
             return Vec::new();
@@ -101,7 +112,7 @@ struct NativeCall<'a> {
 
 fn frame(line: &str) -> Option<NativeCall<'_>> {
     let line = line.trim_matches(|c: char| c.is_whitespace() || c == '|');
-    alt((lua, matlab, java, go, symbol)).parse(line).ok().map(|(_, call)| call)
+    alt((lua, matlab, java, go, julia, julia_place, symbol)).parse(line).ok().map(|(_, call)| call)
 }
 
 /// `./densecap/optim_updates.lua:69: in function 'adam'`, `[C]: in function 'new'`, `train.lua:123: in main chunk`
@@ -158,6 +169,43 @@ fn go(line: &str) -> IResult<&str, NativeCall<'_>> {
     });
     let file = class.map_or(Cow::Borrowed(package), |class| Cow::Owned(format!("{package}/{class}")));
     Ok((left, NativeCall { file, function: name.unwrap_or(bare) }))
+}
+
+/// `[3] ∇conv_data!(dx::CuArray, w::CuArray)`, `[1] alloc at ./pool.jl:60 [inlined]`, `[4] (::Flux.Conv)(x)`, `[5] macro expansion`
+fn julia(line: &str) -> IResult<&str, NativeCall<'_>> {
+    let bare = take_till1(|c: char| c.is_whitespace() || "({".contains(c));
+    // An object that is called.
+    let object = delimited(tag("(::"), take_till1(|c: char| ")({".contains(c)), take_till(|c: char| c == ' '));
+    let name = alt((tag("macro expansion"), object, bare));
+    let (left, (_, name)) = (delimited(char('['), digit1, (char(']'), char(' '))), name).parse(line)?;
+    // A call of nothing but a name is prose, unless a place follows.
+    let (_, arguments) = verify(rest, |rest: &str| {
+        rest.trim().is_empty() || rest.starts_with(['(', '{', ')']) || rest.contains(".jl:") || rest.starts_with(" (")
+    })
+    .parse(left)?;
+    let file = arguments.rsplit_once(" at ").or_else(|| arguments.rsplit_once(" @ ")).map_or("", |(_, place)| place);
+    let file = julia_file(file).map_or(Cow::Borrowed(""), |(_, call)| call.file);
+    // A function with keywords, `#train!#12`, is named within.
+    let function = name.strip_prefix('#').map_or(name, |inner| inner.split('#').next().unwrap_or(inner));
+    let function = function.rsplit('.').next().unwrap_or(function);
+    Ok(("", NativeCall { file, function }))
+}
+
+/// `@ NNlibCUDA ~/.julia/packages/NNlib/k3xLs/ext/conv.jl:120 [inlined]`, below its call.
+fn julia_place(text: &str) -> IResult<&str, NativeCall<'_>> {
+    preceded(tag("@ "), julia_file).parse(text)
+}
+
+/// `NNlibCUDA ~/.julia/packages/NNlib/k3xLs/ext/conv.jl:120`, with or without its module.
+fn julia_file(text: &str) -> IResult<&str, NativeCall<'_>> {
+    let module = (take_while1(|c: char| c.is_alphanumeric() || "_.".contains(c)), char(' '));
+    let path = verify(take_till1(|c: char| c.is_whitespace() || c == ':'), is_julia);
+    let (left, (_, file, _, _)) = (opt(module), path, char(':'), digit1).parse(text)?;
+    Ok((left, NativeCall { file: Cow::Borrowed(file), function: "" }))
+}
+
+fn is_julia(file: &str) -> bool {
+    file.ends_with(".jl")
 }
 
 /// A call of a compiled program, after its number and address.
@@ -282,6 +330,11 @@ const EXAMPLES: &[Example] = &[
         ],
     },
     Example {
+        version: "Julia 1.6–1.12",
+        text: "Stacktrace:\n  [1] throw_api_error(res::CUDA.cudaError_enum)\n    @ CUDA ~/.julia/packages/CUDA/Il00B/lib/cudadrv/libcuda.jl:30\n  [2] #train!#7\n    @ ./train.jl:44 [inlined]\n",
+        states: &[("frame", "throw_api_error"), ("frame", "train!")],
+    },
+    Example {
         version: "Go 1.10–1.25",
         text: "goroutine 1 [running]:\ngithub.com/ollama/ollama/server.(*Scheduler).load(0xc0001, 0x2)\n\t/go/src/server/sched.go:400 +0x1d\ngithub.com/ollama/ollama/llm.NewServer(0xc1)\n\t/go/src/llm/server.go:99 +0x1\n",
         states: &[("frame", "load"), ("frame", "NewServer")],
@@ -333,10 +386,27 @@ mod tests {
     }
 
     #[test]
+    fn julias_calls_have_their_place_beside_or_below_them() {
+        assert_eq!(read(" [3] ∇conv!(dx::CuArray{Float32}, w::CuArray)"), is("", "∇conv!"));
+        assert_eq!(
+            read("   @ NNlib ~/.julia/packages/NNlib/k3/src/conv.jl:120 [inlined]"),
+            is("~/.julia/packages/NNlib/k3/src/conv.jl", "")
+        );
+        assert_eq!(read("   @ ./train.jl:44"), is("./train.jl", ""));
+        assert_eq!(read(" [1] alloc(::Int64) at /x/CUDA/src/pool.jl:60"), is("/x/CUDA/src/pool.jl", "alloc"));
+        assert_eq!(read(" [4] (::Flux.Conv{2})(x::CuArray)"), is("", "Conv"));
+    }
+
+    #[test]
     fn prose_is_no_call() {
-        for line in
-            ["1 of 8 workers is gone", "#1 cause of trouble", "3 epochs (of 10)", "12: done", "at the end (see x)"]
-        {
+        for line in [
+            "[3] of 8 workers is gone",
+            "1 of 8 workers is gone",
+            "#1 cause of trouble",
+            "3 epochs (of 10)",
+            "12: done",
+            "at the end (see x)",
+        ] {
             assert_eq!(read(line), None, "{line}");
         }
     }

@@ -78,8 +78,13 @@ impl Grammar for PythonTraceback {
         let mut lines = record.text().lines().peekable();
         while let Some(line) = lines.next() {
             if let Ok((_, call)) = call(line) {
-                let mut below = lines.next_if(|below| line_kind(below) == LineKind::Code).unwrap_or_default();
                 let mut function = call.function.to_owned();
+                if let Some(code) = call.code {
+                    let (file, code) = (call.file.to_owned(), code.to_owned());
+                    frames.push(Frame { file, function, code, at: record.cite_line_of(line) });
+                    continue;
+                }
+                let mut below = lines.next_if(|below| line_kind(below) == LineKind::Code).unwrap_or_default();
                 // A terminal's width may part a name in two.
                 let is_source = |next: &&str| next.starts_with(' ') && line_kind(next) == LineKind::Code;
                 if is_rest_of_name(below, &function)
@@ -172,7 +177,15 @@ fn line_kind(line: &str) -> LineKind {
 struct PythonCall<'a> {
     file: &'a str,
     function: &'a str,
+    /// The source line, where it stands beside the place.
+    code: Option<&'a str>,
     pid: Option<u32>,
+}
+
+impl<'a> PythonCall<'a> {
+    fn new(file: &'a str, function: &'a str) -> PythonCall<'a> {
+        PythonCall { file, function, code: None, pid: None }
+    }
 }
 
 fn call(line: &str) -> IResult<&str, PythonCall<'_>> {
@@ -180,7 +193,7 @@ fn call(line: &str) -> IResult<&str, PythonCall<'_>> {
     if !line.contains(" in ") && !line.contains("() (pid=") && !line.contains(".py:") {
         return Err(nom::Err::Error(nom::error::Error::new(line, nom::error::ErrorKind::Tag)));
     }
-    alt((interpreter, remote, ipython, rich, pytest, sampled)).parse(line)
+    alt((interpreter, remote, ipython, rich, pytest, sampled, handled)).parse(line)
 }
 
 /// `  File "engine.py", line 12, in step`; other output may stand before it, and a copy may have lost its beginning.
@@ -190,7 +203,7 @@ fn interpreter(line: &str) -> IResult<&str, PythonCall<'_>> {
     // faulthandler has no comma.
     let place = (tag(", line "), digit1, alt((tag(", in "), tag(" in "))));
     let (rest, (file, _, function)) = (alt((whole, preceded(space0, cut))), place, rest).parse(line)?;
-    Ok((rest, PythonCall { file, function: function.trim(), pid: None }))
+    Ok((rest, PythonCall::new(file, function.trim())))
 }
 
 /// `ray::WorkerDict.actor_rollout_update_actor() (pid=118847, ip=10.0.0.1, actor_id=…, repr=…)`
@@ -198,7 +211,7 @@ fn remote(line: &str) -> IResult<&str, PythonCall<'_>> {
     let method = take_while1(|c: char| c.is_alphanumeric() || "_.:-<>".contains(c));
     let (rest, (_, _, function, _, pid, _)) =
         (take_until("ray::"), tag("ray::"), method, tag("() (pid="), integer, tag(", ip=")).parse(line)?;
-    Ok((rest, PythonCall { file: Frame::REMOTE, function, pid: Some(pid) }))
+    Ok((rest, PythonCall { pid: Some(pid), ..PythonCall::new(Frame::REMOTE, function) }))
 }
 
 /// The class of an actor whose `method` is called, `WorkerDict.actor_rollout_update_actor`; a task has none.
@@ -214,7 +227,7 @@ fn ipython(line: &str) -> IResult<&str, PythonCall<'_>> {
     let name = take_while1(|c: char| c.is_alphanumeric() || "_<>.".contains(c));
     let (rest, (_, file, _, function, _)) =
         (space0, alt((linked, placed)), (space0, tag("in "), space0), name, alt((tag("("), tag(" ")))).parse(line)?;
-    Ok((rest, PythonCall { file, function, pid: None }))
+    Ok((rest, PythonCall::new(file, function)))
 }
 
 /// `/home/a/ppo.py:224 in train`, with or without a box; the function may be wrapped to the next line.
@@ -224,7 +237,7 @@ fn rich(line: &str) -> IResult<&str, PythonCall<'_>> {
     let function = function.trim_matches(['│', ' ']);
     match function.contains(' ') {
         true => Err(nom::Err::Error(nom::error::Error::new(line, nom::error::ErrorKind::Verify))),
-        false => Ok((rest, PythonCall { file, function, pid: None })),
+        false => Ok((rest, PythonCall::new(file, function))),
     }
 }
 
@@ -233,7 +246,7 @@ fn pytest(line: &str) -> IResult<&str, PythonCall<'_>> {
     let function = take_till1(char::is_whitespace);
     let (rest, (_, file, _, function)) =
         (space0, source_file, (char(':'), digit1, tag(": in ")), function).parse(line)?;
-    Ok((rest, PythonCall { file, function, pid: None }))
+    Ok((rest, PythonCall::new(file, function)))
 }
 
 /// `backward (torch/_tensor.py:623)` of py-spy.
@@ -241,7 +254,37 @@ fn sampled(line: &str) -> IResult<&str, PythonCall<'_>> {
     let function = take_while1(|c: char| c.is_alphanumeric() || "_<>.".contains(c));
     let place = delimited(tag(" ("), source_file, (char(':'), digit1, char(')')));
     let (rest, (_, function, file)) = (space0, function, place).parse(line)?;
-    Ok((rest, PythonCall { file, function, pid: None }))
+    Ok((rest, PythonCall::new(file, function)))
+}
+
+/// `ringlet/tick.py:140 tick -> loss.backward()`, `exchange.py:29   dist.all_gather_object(slots, mine)`: how handlers of programs print
+/// the summaries of `traceback.extract_tb`, the code beside the place.
+fn handled(line: &str) -> IResult<&str, PythonCall<'_>> {
+    let named = (
+        char(' '),
+        take_while1(|c: char| c.is_alphanumeric() || "_<>.".contains(c)),
+        alt((tag(" -> "), tag(": "), tag("  "))),
+    );
+    let named = named.map(|(_, function, _)| function);
+    let nameless = alt((tag("  "), tag(": "))).map(|_| "");
+    let (rest, (_, file, _, function, code)) =
+        (space0, source_file, (char(':'), digit1), alt((named, nameless)), rest).parse(line)?;
+    let code = code.trim();
+    match is_statement(code) {
+        true => Ok((rest, PythonCall { code: Some(code), ..PythonCall::new(file, function) })),
+        false => Err(nom::Err::Error(nom::error::Error::new(line, nom::error::ErrorKind::Verify))),
+    }
+}
+
+/// Whether `code` is a statement with a call rather than what a logger writes behind the place.
+fn is_statement(code: &str) -> bool {
+    let words = code.strip_prefix("return ").or_else(|| code.strip_prefix("await ")).unwrap_or(code);
+    let value = words.split_once(" = ").map_or(words, |(_, value)| value);
+    let Some((called, _)) = value.split_once('(') else { return false };
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_.[]".contains(c);
+    !called.is_empty()
+        && called.chars().all(is_name)
+        && (words.len() < code.len() || called.contains('.') || code.ends_with(['(', ')', ',']))
 }
 
 fn source_file(text: &str) -> IResult<&str, &str> {
@@ -344,6 +387,11 @@ const EXAMPLES: &[Example] = &[
         states: &[("frame", "torch_pad_and_concatenate"), ("frame", "step")],
     },
     Example {
+        version: "a handler's own lines",
+        text: "Traceback (most recent call last):\n  ringlet/tick.py:140 tick -> loss.backward()\n  ringlet/ring.py:21 push -> dist.all_gather_object(slots, mine)\n  exchange.py:29   self.send(mine)\n",
+        states: &[("frame", "tick"), ("frame", "push")],
+    },
+    Example {
         version: "pytest, --tb=short",
         text: "Traceback (most recent call last):\n.venv/lib/transformers/trainer.py:1412: in train\n    return inner_training_loop(\nE   ValueError: no\n",
         states: &[("frame", "train")],
@@ -409,6 +457,17 @@ mod tests {
     fn chained_exceptions_are_two_stacks() {
         let text = "Traceback (most recent call last):\n  File \"a.py\", line 1, in save\n    x()\nOSError: [Errno 28] No space\n\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n  File \"a.py\", line 3, in main\n    y()\nRuntimeError: [enforce fail]\n";
         assert_eq!(stacks(text).len(), 2);
+    }
+
+    #[test]
+    fn what_a_logger_writes_behind_a_place_is_no_call() {
+        for line in [
+            "train.py:88 step 12 -> loss (mean) 2.1",
+            "train.py:88: UserWarning: no (x)",
+            "loop.py:3  loss = 2.1 (ema 2.0)",
+        ] {
+            assert!(call(line).is_err(), "{line}");
+        }
     }
 
     fn code(text: &str) -> String {
