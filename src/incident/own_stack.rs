@@ -36,7 +36,7 @@ impl Case {
         };
         let is_near = |(stack, frames): &(&Event, &[Frame])| !is_of_other(stack) && !is_launchers(stack, frames);
         let near = || self.index.stacks_near(here, NEAR).filter_map(stack).filter(is_near);
-        let is_own = |stack: &Event| stack.origin.pid == event.origin.pid && stack.origin.rank == event.origin.rank;
+        let is_own = |stack: &Event| stack.origin.may_be(&event.origin);
         // A message that lost its prefix may belong to a stack that kept its own, if that stack has no exception.
         let may_be_own = |stack: &Event| {
             (event.origin.is_anonymous() || stack.origin.is_anonymous())

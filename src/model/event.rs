@@ -243,6 +243,16 @@ impl Origin {
         *self == Origin::default()
     }
 
+    /// Whether both may have the same writer: nothing that both name differs, and they name the same ids or have one name in common.
+    pub fn may_be(&self, other: &Origin) -> bool {
+        fn compare<T: PartialEq>(own: Option<&T>, other: Option<&T>) -> Option<bool> {
+            Some(own? == other?)
+        }
+        let ids = [compare(self.pid.as_ref(), other.pid.as_ref()), compare(self.rank.as_ref(), other.rank.as_ref())];
+        let named = [ids[0], ids[1], compare(self.role.as_ref(), other.role.as_ref())];
+        (self.pid, self.rank) == (other.pid, other.rank) || !named.contains(&Some(false)) && named.contains(&Some(true))
+    }
+
     /// The same process, as events name it.
     pub fn process(&self) -> Victim {
         Victim { host: self.host.clone(), rank: self.rank, device: None, pid: self.pid, role: self.role.clone() }

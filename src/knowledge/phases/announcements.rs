@@ -10,6 +10,18 @@ use serde::Deserialize;
 use super::Mark;
 use crate::model::Phase;
 
+/// Words in brackets with which a program tags the lines of one phase: `[save] block 11/60`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TagRow {
+    /// The words, in small letters here.
+    pub word: Vec<String>,
+    pub phase: Phase,
+    pub site: Arc<str>,
+    #[serde(default = "perhaps")]
+    pub confidence: f64,
+}
+
 /// Words of any spelling that announce a phase.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,9 +60,14 @@ struct Announcement {
 #[derive(Default)]
 pub(super) struct Announcements {
     of_verb: BTreeMap<String, Vec<Announcement>>,
-    /// The verbs without their first letters.
+    /// The verbs and tags without their first letters.
     tails: BTreeSet<String>,
+    /// Each tag, with the mark of a phase that begins and of one that ends.
+    of_tag: BTreeMap<String, [Mark; 2]>,
 }
+
+/// What stands behind a tag when its phase is over: `[save] done in 12 s`.
+const OVER: [&str; 8] = ["done", "finished", "saved", "complete", "completed", "ok", "wrote", "written"];
 
 /// This many bytes of a line are read, and a verb is looked for among so many words: what is announced stands at the beginning.
 const READ: usize = 400;
@@ -88,6 +105,28 @@ impl Announcements {
         Ok(())
     }
 
+    pub fn add_tag(&mut self, word: &str, mark: &Mark) -> Result<(), String> {
+        if word.len() < 3 || word.bytes().any(|byte| !byte.is_ascii_lowercase() && byte != b'_' && byte != b'-') {
+            return Err(format!("the tag `{word}` of {} is not of small letters, or shorter than three", mark.site));
+        }
+        self.tails.insert(format!("{}]", &word[1..]));
+        let over = Mark { ends: true, ..mark.clone() };
+        self.of_tag.insert(word.to_owned(), [mark.clone(), over]);
+        Ok(())
+    }
+
+    /// What the tag at the beginning of `line` says, if anything stands behind it.
+    fn tagged(&self, line: &str) -> Option<&Mark> {
+        let (before, tag) = line.split_once('[').filter(|(before, _)| before.len() < FIRST)?;
+        let (tag, behind) = tag.split_once(']')?;
+        let Some([begins, over]) = self.of_tag.get(tag.to_lowercase().as_str()) else {
+            // A rank or a level may stand in brackets of its own.
+            return if before.is_empty() { self.tagged(behind) } else { None };
+        };
+        let (_, first) = words(behind).next()?;
+        Some(if OVER.contains(&first.as_str()) { over } else { begins })
+    }
+
     /// What a line contains in which something may be announced.
     pub fn tails(&self) -> impl Iterator<Item = &str> {
         self.tails.iter().map(String::as_str)
@@ -111,6 +150,10 @@ impl Announcements {
     /// What `line` announces.
     pub fn read(&self, line: &str) -> Option<&Mark> {
         let line = &line[..line.floor_char_boundary(READ)];
+        self.announced(line).or_else(|| self.tagged(line))
+    }
+
+    fn announced(&self, line: &str) -> Option<&Mark> {
         let words: Vec<(usize, String)> = words(line).collect();
         let verb = (0..words.len().min(FIRST)).find_map(|at| {
             // Few words begin a message, and asking for that is cheaper than looking them up.
@@ -145,7 +188,8 @@ fn begins(line: &str, before: &[(usize, String)], at: usize) -> bool {
     let text = line[..at].trim_end();
     let follows = |text: &str| text.ends_with([':', ']', '>', '*', '|', '-', '#', '=', '}', ')', '•', '…', '✓']);
     let opens = |(_, word): &(usize, String)| OPENING.contains(&word.as_str());
-    !is_joined(line, at) && (text.is_empty() || follows(text) || before.last().is_some_and(opens))
+    let is_key = line[at..].trim_start_matches(|c: char| c.is_alphanumeric() || c == '_').starts_with('=');
+    !is_key && !is_joined(line, at) && (text.is_empty() || follows(text) || before.last().is_some_and(opens))
 }
 
 /// Whether the word at `at` is part of a path, an option or a name: `/data/loading`, `--saving`, `model.loading`.
@@ -168,7 +212,7 @@ mod tests {
     #[test]
     fn programs_announce_what_they_do_in_their_own_words() -> Result<(), Box<dyn std::error::Error>> {
         let phases = Knowledge::shipped()?.phases;
-        let cases: [(&str, Option<(Phase, bool)>); 26] = [
+        let cases: [(&str, Option<(Phase, bool)>); 32] = [
             ("Saving full state dict to /ckpt/step2000", Some((CheckpointSave, false))),
             ("[rank0] trainer: gathering state_dict on rank 0", Some((CheckpointSave, false))),
             (">> Dumping weights to disk", Some((CheckpointSave, false))),
@@ -184,7 +228,12 @@ mod tests {
             ("running backward", Some((Backward, false))),
             ("Loaded model in 12.1 s", Some((ModelLoad, true))),
             ("INFO eval.py - Evaluating", Some((Evaluation, false))),
-            // A path, a sentence, an option and a name announce nothing.
+            ("[save] block 11/60 rss 26.3 GiB", Some((CheckpointSave, false))),
+            ("rank 3 [Eval] batch 12/80", Some((Evaluation, false))),
+            // A section of a printed configuration, a result, a path, a sentence, an option and a name announce nothing.
+            ("[eval]", None),
+            ("[save] done in 12 s", Some((CheckpointSave, true))),
+            ("[saved] x", None),
             ("/data/loading model/x", None),
             ("It is slow while loading model weights", None),
             ("--saving checkpoint", None),
@@ -194,6 +243,7 @@ mod tests {
             ("Saving images to out/", None),
             ("model.loading_weights", None),
             ("disabled saving checkpoints", None),
+            ("[plan] sharding=FULL_SHARD save_every=400", None),
             ("Setting batch size to 8", None),
             ("", None),
         ];

@@ -2,6 +2,7 @@
 
 mod ahead;
 mod fold;
+mod loop_lines;
 mod open;
 mod origins;
 mod printed;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use fold::{Folded, Series};
+use loop_lines::LoopLines;
 use open::{Open, OpenMessages};
 use origins::Origins;
 use printed::Printed;
@@ -121,6 +123,7 @@ pub struct Extractor<'g> {
     open: OpenMessages,
     marks: BTreeMap<usize, PhaseMark>,
     bars: BTreeMap<usize, Bars>,
+    loop_lines: LoopLines,
     /// Whether anything showed that a step was done.
     has_stepped: bool,
     now: LineContext,
@@ -151,6 +154,7 @@ impl<'g> Extractor<'g> {
             open: OpenMessages::default(),
             marks: BTreeMap::new(),
             bars: BTreeMap::new(),
+            loop_lines: LoopLines::default(),
             has_stepped: false,
             now: LineContext::default(),
             printed: Printed::default(),
@@ -334,7 +338,7 @@ impl<'g> Extractor<'g> {
     fn note_phase(&mut self, origin: usize, line: &Line<'_>, signs: &Signs) {
         let body = line.body();
         let bar = if signs.has_bar { progress::bar(body) } else { None };
-        let is_step = signs.is_step(body);
+        let is_step = signs.is_step(body) || signs.may_be_step() && self.loop_lines.is_of_loop(body);
         if is_step || bar.as_ref().is_some_and(|bar| bar.done > 0) {
             self.now.progress += 1;
             self.now.steps += u64::from(is_step);

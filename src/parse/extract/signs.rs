@@ -50,6 +50,7 @@ pub(super) struct Signs {
     pub has_bar: bool,
     has_loss: bool,
     has_step: bool,
+    has_metric: bool,
 }
 
 impl SignSearch {
@@ -96,6 +97,7 @@ impl SignSearch {
             Meaning::Progress(ProgressWord::Bar) => signs.has_bar = true,
             Meaning::Progress(ProgressWord::Loss) => signs.has_loss = true,
             Meaning::Progress(ProgressWord::Step) => signs.has_step = true,
+            Meaning::Progress(ProgressWord::Metric) => signs.has_metric = true,
         });
         if signs.messages & !self.last_resorts != 0 {
             signs.messages &= !self.last_resorts;
@@ -108,6 +110,11 @@ impl Signs {
     /// Whether `body`, whose signs these are, reports the loss of a training step.
     pub fn is_step(&self, body: &str) -> bool {
         self.has_loss && self.has_step && body.bytes().any(|byte| byte.is_ascii_digit())
+    }
+
+    /// Whether `body` has a figure that training loops report, in whatever words: `t 120 | nll 2.1`.
+    pub fn may_be_step(&self) -> bool {
+        self.has_loss || self.has_metric
     }
 }
 

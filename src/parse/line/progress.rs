@@ -100,6 +100,8 @@ pub(in crate::parse) enum ProgressWord {
     Loss,
     /// The number of a step.
     Step,
+    /// Another figure that each step of a training loop reports.
+    Metric,
 }
 
 /// Words that occur in lines of progress.
@@ -113,6 +115,13 @@ pub(in crate::parse) const WORDS: &[(&str, ProgressWord)] = &[
     ("Iter", ProgressWord::Step),
     ("epoch", ProgressWord::Step),
     ("Epoch", ProgressWord::Step),
+    ("reward", ProgressWord::Metric),
+    ("ppl", ProgressWord::Metric),
+    ("nll", ProgressWord::Metric),
+    ("elbo", ProgressWord::Metric),
+    ("psnr", ProgressWord::Metric),
+    ("grad_norm", ProgressWord::Metric),
+    ("gnorm", ProgressWord::Metric),
 ];
 
 /// Stands between a bar's percentage and the bar.
