@@ -370,6 +370,14 @@ const TABLE: &[(&str, &str)] = &[
     ("{place}: no longer ignored since {until}: {reason}", "{place}：{until} 之后不再忽略：{reason}"),
     ("give it another `until`, or remove the row", "请更新 `until`，或删除该行"),
     ("{file} cannot hold settings: {problem}", "{file} 不能作为设置文件：{problem}"),
+    (
+        "{file} holds no settings of oomdoc, which is what --config names",
+        "{file} 中没有 oomdoc 的设置，而 --config 指定的正是设置文件",
+    ),
+    (
+        "name what the job was launched with beside its log: oomdoc analyze job.log config.yaml",
+        "作业的启动配置请与日志并列写出：oomdoc analyze job.log config.yaml",
+    ),
     ("it is not UTF-8", "不是 UTF-8"),
     ("it is larger than 1 MiB", "大于 1 MiB"),
     ("it is no file", "不是普通文件"),

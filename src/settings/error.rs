@@ -25,6 +25,12 @@ pub enum SettingsError {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// A file that was named holds something else, as a job's own configuration does.
+    #[error("{file} holds no settings of oomdoc, which is what --config names")]
+    NotSettings {
+        /// The file.
+        file: Arc<str>,
+    },
     /// A value in a file is invalid.
     #[error("{place}: {problem}")]
     Wrong {
@@ -52,6 +58,9 @@ impl SettingsError {
         match self {
             SettingsError::Unreadable { .. } => format!("name a file that you can read with --config, {WITHOUT}"),
             SettingsError::Unfit { .. } => format!("docs/configuration.md shows what stands there; {}", &WITHOUT[3..]),
+            SettingsError::NotSettings { .. } => {
+                "name what the job was launched with beside its log: oomdoc analyze job.log config.yaml".to_owned()
+            }
             SettingsError::Wrong { advice, .. } => advice.clone(),
             SettingsError::Variable { name, .. } => format!("unset {name}, or set it as docs/configuration.md says"),
         }

@@ -35,6 +35,9 @@ impl Layer {
         };
         let file: File = toml::from_str(&content).map_err(|error| {
             let schema = serde_json::to_value(schema()).unwrap_or_default();
+            if found.whose == FileOwner::Named && !unknown_key::has_any(&content, &schema) {
+                return SettingsError::NotSettings { file: Arc::clone(&found.shown) };
+            }
             if let Some(unknown_key) = unknown_key::find(&content, &schema) {
                 let line = line_at(&content, unknown_key.offset).unwrap_or(1);
                 return wrong(line, format!("there is no key `{}`", unknown_key.key), unknown_key.advice);

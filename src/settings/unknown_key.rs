@@ -22,6 +22,14 @@ pub(super) fn find(content: &str, schema: &Value) -> Option<UnknownKey> {
     in_table(table.get_ref(), schema, schema)
 }
 
+/// Whether one of the outermost keys in `content`, as far as it reads as TOML, is one that `schema` has, or is written much like one.
+pub(super) fn has_any(content: &str, schema: &Value) -> bool {
+    let (table, _) = DeTable::parse_recoverable(content);
+    let Some(known) = resolved(schema, schema)["properties"].as_object() else { return true };
+    let is_meant = |key: &str| known.contains_key(key) || !nearest(key, known.keys().map(String::as_str)).is_empty();
+    table.get_ref().keys().any(|key| is_meant(key.get_ref().as_ref()))
+}
+
 fn in_table(table: &DeTable<'_>, schema: &Value, root: &Value) -> Option<UnknownKey> {
     let known = resolved(schema, root)["properties"].as_object()?;
     for (key, value) in table {

@@ -159,6 +159,23 @@ fn help_and_errors_speak_the_language_of_the_settings() -> Outcome {
 }
 
 #[test]
+fn a_launch_configuration_is_no_file_of_settings() -> Outcome {
+    let place = Place::new()?;
+    for (name, content) in [
+        ("train.yaml", "model_name_or_path: org/model\nbf16: true\n"),
+        ("ds.json", "{\"zero_optimization\": {\"stage\": 3}}\n"),
+        ("tune.py", "import torch\nbatch_size = 4\n"),
+        ("run.sh", "NGPU=8 ./train.sh\n"),
+        ("model.toml", "[training]\nlocal_batch_size = 4\n"),
+    ] {
+        place.write(&format!("project/{name}"), content)?;
+        let wrong = place.oomdoc().args(["--config", name, "config", "show"]).assert().code(2);
+        wrong.stderr(contains(format!("{name} holds no settings of oomdoc")).and(contains("oomdoc analyze job.log")));
+    }
+    Ok(())
+}
+
+#[test]
 fn what_is_wrong_is_said_with_its_line_and_what_was_meant() -> Outcome {
     let place = Place::new()?;
     for (content, words) in [
