@@ -15,7 +15,7 @@ pub use phase::{NOT_KNOWING, likely, phase, votes};
 pub use rank::{Ranked, Scene, calibrate, holding, rank};
 
 use crate::facts::{Evaluator, Facts, alternatives, names};
-use crate::knowledge::{CauseRule, EvidenceRow, Knowledge, LESS_LIKELY, Language};
+use crate::knowledge::{CauseRule, EvidenceRow, Knowledge, LESS_LIKELY, Language, Words};
 use crate::model::{Basis, Citation, Diagnosis, Experience, Incident};
 use crate::signals::Signals;
 pub(crate) use weigh::shares;
@@ -117,8 +117,8 @@ pub fn diagnose<'k>(
                 cause: found.rule.cause.clone(),
                 rule: found.rule.id.clone(),
                 confidence: found.confidence,
-                title: found.rule.title.in_language(language).to_owned(),
-                why: why(found, ranked.get(place + 1).filter(|_| place == 0), incident, facts, language),
+                title: title(found.rule, evaluator).in_language(language).to_owned(),
+                why: why(found, ranked.get(place + 1).filter(|_| place == 0), incident, facts, evaluator, language),
                 evidence: evidence(
                     found,
                     facts,
@@ -161,12 +161,19 @@ pub fn capture(
     hints
 }
 
+/// What a cause is called in this job.
+fn title<'r>(rule: &'r CauseRule, evaluator: &Evaluator<'_>) -> &'r Words {
+    let other = rule.titled.iter().find(|row| evaluator.holds(&row.when));
+    other.map_or(&rule.title, |row| &row.words)
+}
+
 /// The evidence for a cause, then the evidence against the next one. A phase that is no more than possible is not named.
 fn why(
     found: &Ranked<'_>,
     next: Option<&Ranked<'_>>,
     incident: &Incident,
     facts: &Facts,
+    evaluator: &Evaluator<'_>,
     language: Language,
 ) -> String {
     let said = |row: &EvidenceRow| {
@@ -180,7 +187,7 @@ fn why(
     }
     if let Some(next) = next.filter(|next| &*next.rule.cause != UNKNOWN) {
         let against = next.holds.iter().filter(|row| row.log_odds < 0.0).find_map(|row| said(row));
-        let name = next.rule.title.in_language(language);
+        let name = title(next.rule, evaluator).in_language(language);
         if let Some(against) = against {
             let (en, zh) = LESS_LIKELY;
             let less = if language == Language::Zh { zh } else { en };

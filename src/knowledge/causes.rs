@@ -21,6 +21,9 @@ pub struct CauseRule {
     pub kinds: Vec<Kind>,
     /// In a few words.
     pub title: Words,
+    /// What it is called in jobs to which the title does not apply; the first whose condition holds.
+    #[serde(default)]
+    pub titled: Vec<TitleRow>,
     /// In a sentence or two, for readers who never heard of it.
     pub explanation: Words,
     /// What does not follow from it.
@@ -48,6 +51,23 @@ pub struct CauseRule {
     /// Logs and what must come out.
     #[serde(default)]
     pub example: Vec<ExampleRow>,
+}
+
+impl CauseRule {
+    /// All its titles.
+    pub fn titles(&self) -> impl Iterator<Item = &Words> {
+        [&self.title].into_iter().chain(self.titled.iter().map(|row| &row.words))
+    }
+}
+
+/// Another title of a cause.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TitleRow {
+    /// A condition (CEL): of which jobs.
+    pub when: Condition,
+    /// The title.
+    pub words: Words,
 }
 
 /// Where a file of rules comes from.

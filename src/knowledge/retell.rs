@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::{Knowledge, Language, Words, closed_up, in_terms, phase_in_words, read};
+use super::{CauseRule, Knowledge, Language, Words, closed_up, in_terms, phase_in_words, read};
 use crate::knowledge::file::File;
 use crate::model::{Incident, Phase};
 
@@ -15,21 +15,20 @@ use crate::model::{Incident, Phase};
 pub const LESS_LIKELY: (&str, &str) = ("“{title}” is less likely:", "“{title}”的可能性较小：");
 
 /// Titles of the shipped causes.
-static TITLES: LazyLock<BTreeMap<String, Words>> = LazyLock::new(|| {
+static TITLES: LazyLock<BTreeMap<String, Vec<Words>>> = LazyLock::new(|| {
     let rules = read::causes(&File::shipped()).unwrap_or_default();
-    rules.into_iter().map(|rule| (rule.cause.to_string(), rule.title)).collect()
+    rules.into_iter().map(|rule| (rule.cause.to_string(), rule.titles().cloned().collect())).collect()
 });
 
 /// The title of `cause` in every language, if it is a shipped one.
 pub fn titles(cause: &str) -> Option<&'static Words> {
-    TITLES.get(cause)
+    TITLES.get(cause)?.first()
 }
 
 /// `title` of `cause` in `language`; unchanged if a user's rule gave it.
 pub fn title_in<'t>(cause: &str, title: &'t str, language: Language) -> &'t str {
-    titles(cause)
-        .filter(|words| words.en == title || words.zh == title)
-        .map_or(title, |words| words.in_language(language))
+    let mut known = TITLES.get(cause).into_iter().flatten();
+    known.find(|words| words.en == title || words.zh == title).map_or(title, |words| words.in_language(language))
 }
 
 /// Translates the titles and sentences of `incident` to `language`, as far as `knowledge` has them.
@@ -82,7 +81,7 @@ impl<'k> Teller<'k> {
         });
         let words = of_rules.chain(of_knobs).map(|words| (&*words.en, words.in_language(Language::Zh)));
         Teller {
-            titles: knowledge.causes.iter().map(|rule| &rule.title).collect(),
+            titles: knowledge.causes.iter().flat_map(CauseRule::titles).collect(),
             sentences: words.chain([LESS_LIKELY]).collect(),
             language,
         }

@@ -74,6 +74,9 @@ fn words(rule: &CauseRule, conditions: &Conditions, notes: &mut Notes<'_>) {
         }
     };
     check(&["title"], &rule.title);
+    for (index, row) in rule.titled.iter().enumerate() {
+        check(&["titled", &index.to_string(), "words"], &row.words);
+    }
     check(&["explanation"], &rule.explanation);
     check(&["not_concluded"], &rule.not_concluded);
     for (index, row) in rule.evidence.iter().enumerate() {
@@ -104,6 +107,9 @@ fn asked(rule: &CauseRule, conditions: &Conditions, notes: &mut Notes<'_>) {
         }
     };
     check(&["when"], rule.when.as_ref());
+    for (index, row) in rule.titled.iter().enumerate() {
+        check(&["titled", &index.to_string(), "when"], Some(&row.when));
+    }
     for (index, row) in rule.evidence.iter().enumerate() {
         check(&["evidence", &index.to_string(), "when"], Some(&row.when));
     }
