@@ -1,7 +1,7 @@
 //! The target of a knob: a value, a step from an unknown value, or an amount taken from the log or the memory plan.
 
 use super::{Workbench, turn};
-use crate::facts::Facts;
+use crate::facts::{Facts, Value};
 use crate::knowledge::{Direction, Knob, Language, Launchers, PatchRow, To, Turn, Type};
 use crate::launch::{amount, host_by_share, host_memory, host_used};
 use crate::model::{Bytes, Change, Phase, Scalar};
@@ -200,7 +200,8 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
     let goal = match need {
         Some(need) => written(need, MARGIN).map(Goal::Value),
         None => {
-            let further = if bench.facts.says_yes("job.reads_whole") { OF_A_PART } else { FURTHER };
+            let is_part = bench.facts.says_yes("job.reads_whole") || holds_copies(bench.facts);
+            let further = if is_part { OF_A_PART } else { FURTHER };
             let further = reached.map(|reached| Bytes((reached.0 as f64 * further) as i128));
             // What the job's own settings let it take has its margin.
             further
@@ -223,6 +224,13 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
     // A setting that is already this high was not the limit that was reached.
     let is_enough = bare.is_none() && own.zip(goal.words().and_then(granted)).is_some_and(|(own, to)| own >= to);
     (!is_enough).then_some(goal)
+}
+
+/// Whether each rank and each of its workers gets its own copy of the samples that a data set holds, of which an unknown part was there.
+fn holds_copies(facts: &Facts) -> bool {
+    let records = facts.get("script.records").map(|records| &records.value);
+    let has_workers = facts.number("config.num_workers").is_some_and(|workers| workers > 0.0);
+    has_workers && matches!(records, Some(Value::List(records)) if !records.is_empty())
 }
 
 /// What a pass that keeps what it has done will hold once it is through, by how far its bar was when it held `reached`.
