@@ -340,8 +340,16 @@ fn failed_part<'f>(root: Option<&'f FoundIncident>, job: &'f Job) -> Failed<'f> 
         name: root.text(CONTAINER_NAME).or_else(|| root.text(SERVICE_NAME)),
         limit: limit.and_then(|figure| figure.bytes),
         model: job.model.as_deref(),
+        task: largest_task(&root.incident),
         log: root.incident.evidence.first().map(|citation| &*citation.location.path),
     }
+}
+
+/// What the process that held most is called, else the one that failed.
+fn largest_task(incident: &Incident) -> Option<&str> {
+    let largest = incident.consumers.iter().max_by_key(|consumer| consumer.bytes);
+    let victim = || incident.victims.first().and_then(|victim| victim.role.as_deref());
+    largest.and_then(|consumer| consumer.role.as_deref()).or_else(victim)
 }
 
 /// Evaluates the memory snapshots. Refused allocations that no log states are added as readings of their own.

@@ -16,6 +16,8 @@ pub struct Habits {
     /// Where a value is added to a sum or a list that outlives a step: `running += loss`, `self.outputs.append(logits)`. What a call makes of
     /// a value, as `loss.item()`, is another value, and what a backward pass or the caller needs is not kept by mistake.
     pub keeps: Vec<Range<usize>>,
+    /// Which of these keep the value that a backward pass starts from, with the graph of its step: `running += total` beside `total.backward()`.
+    pub keeps_graphs: Vec<Range<usize>>,
     /// Where a call must stand behind such a value, by its name a tensor, so that neither its graph nor the device's memory is kept, and
     /// the call.
     pub releases: Vec<(usize, String)>,
@@ -70,6 +72,11 @@ impl Document {
     /// What a program in Python keeps from one pass of a loop to the next: `running += loss`.
     pub fn kept(&self) -> Vec<Citation> {
         self.habits().map_or_else(Vec::new, |habits| self.cited(&habits.keeps))
+    }
+
+    /// Where a program in Python keeps from pass to pass what a backward pass starts from: `running += total` beside `total.backward()`.
+    pub fn keeps_graphs(&self) -> Vec<Citation> {
+        self.habits().map_or_else(Vec::new, |habits| self.cited(&habits.keeps_graphs))
     }
 
     /// Where a program in Python keeps whole outputs of a model where they were made: `outputs.append(result.logits)`.
@@ -177,6 +184,11 @@ impl Document {
     /// Where a program in Python moves or converts a model at once that it has just loaded: `from_pretrained(name).half().cuda()`.
     pub fn converts(&self) -> Vec<Citation> {
         self.habits().map_or_else(Vec::new, |habits| self.cited(&habits.converts))
+    }
+
+    /// Whether the calls of a program in Python that could be given the argument `key` give it on themselves: no edit can set it.
+    pub fn passes_itself(&self, key: &str) -> bool {
+        matches!(&self.body, Body::Python(code) if super::python::passes_itself(code, key))
     }
 
     fn cited(&self, spans: &[Range<usize>]) -> Vec<Citation> {

@@ -2,6 +2,7 @@
 
 use crate::knowledge::CodeWords;
 
+use super::value::only_entry;
 use super::{Body, Document, Entry, Value, Wanted, dockerfile, is_collection, is_function, python};
 
 impl Document {
@@ -31,6 +32,9 @@ impl Document {
         if dockerfile::step_of(key).is_some() && dockerfile::is_dockerfile(&written.text) {
             return dockerfile::gives(&written.text, key, value);
         }
+        if old.is_none() && self.has_new_entry(written, key, value) {
+            return true;
+        }
         if old.is_none() && self.has_new_parts(written, key, value) {
             return true;
         }
@@ -51,6 +55,21 @@ impl Document {
                 *value == Value::Bool(false) && (self.is_script() || was_switch())
             }
         }
+    }
+
+    /// Whether `written`, which is code, has the only entry of the dictionary `value` as a member of `key`, and this has none.
+    fn has_new_entry(&self, written: &Document, key: &str, value: &Value) -> bool {
+        let Value::Text(text) = value else { return false };
+        let Some((name, code)) = only_entry(text).filter(|_| matches!(self.body, Body::Python(_))) else {
+            return false;
+        };
+        let member = format!("{key}[\"{name}\"]");
+        let is_it = |entry: &&Entry| {
+            entry.key.strip_suffix(member.as_str()).is_some_and(|above| above.is_empty() || above.ends_with('.'))
+        };
+        let mut new = written.entries.iter().filter(is_it);
+        new.any(|entry| entry.value.to_string().trim_matches('`') == code)
+            && !self.entries.iter().any(|own| is_it(&own))
     }
 
     /// Whether `written` has parts of the list or object `value`, which reads as what stands in it.

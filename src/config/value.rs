@@ -172,10 +172,10 @@ pub(crate) fn python_dictionary(text: &str) -> Option<String> {
     Some(format!("{{{}}}", pairs?.join(", ")))
 }
 
-/// Whether `text` is code of Python, whatever it is a value of: a function without a name, a number of the environment, or what a module
-/// has.
+/// Whether `text` is code of Python, whatever it is a value of: a function without a name, a number of the environment, what a module
+/// has, or a dictionary with one of these.
 pub fn is_function(text: &str) -> bool {
-    text.starts_with("lambda ") || module_of(text).is_some()
+    text.starts_with("lambda ") || module_of(text).is_some() || only_entry(text).is_some()
 }
 
 /// The module that `text`, a number of the environment or what a module has, takes to be imported: `int(os.environ["LOCAL_RANK"])`,
@@ -189,6 +189,12 @@ pub(super) fn module_of(text: &str) -> Option<&'static str> {
     }
     let is_code = |byte: u8| byte.is_ascii_alphanumeric() || b"_.(), =".contains(&byte);
     text.strip_prefix("torch.").filter(|rest| !rest.is_empty() && rest.bytes().all(is_code)).map(|_| "torch")
+}
+
+/// The name and the value of a dictionary of one entry whose value is code: `{"": int(os.environ["LOCAL_RANK"])}`.
+pub(super) fn only_entry(text: &str) -> Option<(&str, &str)> {
+    let (name, value) = text.strip_prefix("{\"")?.strip_suffix('}')?.split_once("\": ")?;
+    (!name.contains('"') && module_of(value).is_some()).then_some((name, value))
 }
 
 /// Modules of which an argument may be an object that the code makes on the spot.

@@ -13,6 +13,8 @@ use super::read;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CodeWords {
+    /// Pairs of arguments that say the same, of which a call takes one.
+    pub same_arguments: Vec<(String, String)>,
     /// Functions that declare an option of the program itself.
     pub declares_option: Vec<String>,
     /// Parts of names of what evaluates.
@@ -115,6 +117,9 @@ pub struct CodeCall {
     /// The arguments that say where the value lies, so that nothing may move it any more.
     #[serde(default)]
     pub places: Vec<String>,
+    /// The arguments that its own code gives on to what it calls: no other value can be given.
+    #[serde(default)]
+    pub passes: Vec<String>,
     /// Words of the names of what makes the values that have it.
     #[serde(default)]
     pub made_by: Vec<String>,
@@ -175,6 +180,19 @@ impl CodeWords {
     /// What is known of calls of `name`, `AutoModel.from_pretrained`.
     pub fn call(&self, name: &str) -> Option<&CodeCall> {
         self.call.iter().find(|call| call.names.iter().any(|end| ends_in(name, end)))
+    }
+
+    /// Whether `one` and `other` are arguments of which a call takes only one.
+    pub fn says_the_same(&self, one: &str, other: &str) -> bool {
+        let is_pair = |(first, second): &(String, String)| {
+            *first == *one && *second == *other || *first == *other && *second == *one
+        };
+        self.same_arguments.iter().any(is_pair)
+    }
+
+    /// Whether the code behind a call of `name` gives `argument` a value itself.
+    pub fn passes(&self, name: &str, argument: &str) -> bool {
+        self.call(name).is_some_and(|row| is_among(&row.passes, argument))
     }
 
     /// Whether a function declares options of the program.

@@ -51,6 +51,7 @@ impl JobConfig<'_> {
         facts.cite("script.calls", Value::List(calls), Vec::new());
         cite_places(facts, "script.converts", &programs, Document::converts);
         cite_places(facts, "script.keeps", &programs, Document::kept);
+        cite_places(facts, "script.keeps_graphs", &programs, Document::keeps_graphs);
         cite_places(facts, "script.asks_with_graph", &programs, Document::asks_with_graph);
         watch_calls(facts, &programs);
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::config::{Command, Document, Entry, EntryKind, Format, Value};
-use crate::knowledge::last_step;
+use crate::knowledge::{CodeWords, last_step};
 use crate::model::{Bytes, Frame, Location};
 use crate::parse::granted;
 
@@ -20,6 +20,8 @@ pub struct Failed<'f> {
     pub model: Option<&'f str>,
     /// The log in which it failed, as citations name it.
     pub log: Option<&'f str>,
+    /// What the process that held most is called: `ReadFiles->MapBatches(decode)`.
+    pub task: Option<&'f str>,
     /// Its stack.
     pub frames: &'f [Frame],
 }
@@ -133,8 +135,26 @@ impl Part {
         match document.format() {
             Format::Yaml => Part::of_containers(document, failed),
             Format::Shell => Part::of_commands(document, failed).or_else(|| Part::of_scripts(document, failed)),
+            Format::Python => Part::of_functions(document, failed),
             _ => None,
         }
+    }
+
+    /// Of several calls that put rows through functions, those with the function that the failed task is called by: `decode.map_batches` for
+    /// `ReadFiles->MapBatches(decode)`.
+    fn of_functions(document: &Document, failed: &Failed<'_>) -> Option<Part> {
+        let words: HashSet<&str> = failed.task?.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        let function = |entry: &Entry| {
+            let (call, _) = entry.key.rsplit_once('.').filter(|_| entry.kind == EntryKind::Setting)?;
+            let (function, _) = call.rsplit_once('.').filter(|_| CodeWords::shipped().is_of_data(call))?;
+            Some(words.contains(function))
+        };
+        let entries = || document.entries().iter().enumerate();
+        if !entries().any(|(_, entry)| function(entry) == Some(true)) {
+            return None;
+        }
+        let others = entries().filter(|(_, entry)| function(entry) == Some(false)).map(|(index, _)| index).collect();
+        Some(Part { command: None, has_failed: true, others, other_commands: HashSet::new() })
     }
 
     /// The containers or services that are called so, else those of which the limit was hit; else the likeliest are the only one that works

@@ -4,12 +4,18 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::config::{self, Command, Document, Entry, EntryKind, Format, Value};
-use crate::knowledge::{Knob, Launchers, Target, plain_name};
+use crate::knowledge::{CodeWords, Knob, Launchers, Target, plain_name};
 use crate::launch::{JobConfig, Setting};
 use crate::model::{Edit, Given, Scalar};
 
 /// The value of a setting that goes.
 pub(super) const REMOVED: &str = "(removed)";
+
+/// Whether `knob` is a call behind what code keeps from step to step: `tensor.detach()`.
+pub(super) fn changes_what_is_kept(knob: &Knob) -> bool {
+    let mut methods = knob.names().filter_map(|name| name.strip_suffix("()")?.rsplit('.').next());
+    methods.any(|method| CodeWords::shipped().call(method).is_some_and(|row| row.of_kept))
+}
 
 /// Whether a setting goes.
 pub(super) fn is_removal(to: &Scalar) -> bool {

@@ -8,7 +8,9 @@ use std::ops::Deref;
 use super::goal::Goal;
 use super::{Workbench, is_off};
 use crate::facts::{Answer, Evaluator, Facts};
-use crate::knowledge::{Condition, Constraint, Direction, Knob, NotAdvisedRow, Note, PatchRow, To, Turn, Words};
+use crate::knowledge::{
+    Condition, Constraint, Direction, Knob, NotAdvisedRow, Note, PatchRow, Target, To, Turn, Words,
+};
 use crate::launch::{device_memory, host_memory};
 use crate::model::{Bytes, Kind, Need, Partner, PatchEffect, PatchNeeds, Phase};
 
@@ -39,6 +41,8 @@ pub(super) enum Refusal {
     Lever,
     /// It frees memory only at other moments.
     Elsewhere,
+    /// The call that would be given the argument gives it on itself, and takes no second value.
+    Passed,
     /// One of the knob's own constraints refuses it: wrong trainer, strategy, algorithm, version or launcher, or no
     /// effect.
     Note(String),
@@ -79,6 +83,9 @@ pub(super) fn pass(bench: &Workbench<'_>, change: &Change<'_>, against: &[&NotAd
     }
     if is_already_so(bench, change) {
         return Err(Refusal::AlreadySo);
+    }
+    if is_passed_by_code(bench, change) {
+        return Err(Refusal::Passed);
     }
     if against.iter().any(|row| advises_against(row, change)) {
         return Err(Refusal::NotAdvised);
@@ -136,6 +143,13 @@ fn is_already_so(bench: &Workbench<'_>, change: &Change<'_>) -> bool {
     let is_known = bench.launch.setting(knob).is_none() && bench.launch.is_known_to_be(bench.facts, knob, to);
     let is_same = |from: &str| super::turn::is_at(knob, from, to) || is_as_wide(from, to);
     is_usual || is_known || from.is_some_and(is_same)
+}
+
+/// Whether the code of the job calls what gives the argument on itself: a second value would be an error.
+fn is_passed_by_code(bench: &Workbench<'_>, change: &Change<'_>) -> bool {
+    let is_argument = change.knob.target == Target::Python && bench.launch.setting(change.knob).is_none();
+    let codes = || bench.launch.documents().iter();
+    is_argument && change.knob.names().any(|name| codes().any(|code| code.passes_itself(name)))
 }
 
 /// Whether both values are data types of 16 bits: neither takes less memory than the other.

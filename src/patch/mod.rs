@@ -110,6 +110,7 @@ impl<'a> Workbench<'a> {
             proposed.extend(turned);
         }
         self.put_in_order(&mut proposed);
+        self.drop_idle(&mut proposed);
         self.keep(&mut proposed, MOST);
         self.lead_with_cheapest(&mut proposed);
         let is_settled = self.lead_with_known(&mut proposed);
@@ -309,6 +310,8 @@ impl<'a> Workbench<'a> {
             is_short,
             is_first: row.first,
             is_generic: knob.is_generic(),
+            is_python,
+            is_absent: is_python && shows_code() && edit::changes_what_is_kept(knob),
             is_of_loading: is_python && !row.first && loading::is_meant(knob) && !shows_code(),
             is_unshown: is_python && !shows_code(),
             is_of_code: is_python && self.kind.is_host() && !row.first,

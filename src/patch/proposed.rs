@@ -2,7 +2,7 @@
 
 use super::Workbench;
 use crate::knowledge::Knob;
-use crate::model::{Kind, Patch};
+use crate::model::{Change, Kind, Patch};
 
 /// A patch that passed the gate, and the knobs that it turns.
 pub(super) struct Proposed<'k> {
@@ -18,6 +18,10 @@ pub(super) struct Proposed<'k> {
     pub(super) is_first: bool,
     /// Whether it turns an option of a program that nobody knows.
     pub(super) is_generic: bool,
+    /// Whether it is a change of code.
+    pub(super) is_python: bool,
+    /// Whether it changes what code keeps from step to step, and the given code keeps nothing like it.
+    pub(super) is_absent: bool,
     /// Whether it is a change of code, and nobody showed any.
     pub(super) is_unshown: bool,
     /// Whether it is a change of the call that loads a model, in code that nobody showed: a framework's own script may well make it.
@@ -27,6 +31,23 @@ pub(super) struct Proposed<'k> {
 }
 
 impl Proposed<'_> {
+    /// Whether nobody can make it as it is told: a step from a value that nobody knows, `× 0.5`, code that is only hinted at, or a change of
+    /// something that the given code does not have.
+    fn is_no_edit(&self) -> bool {
+        let Patch { diff, from, to, change, line, .. } = &self.patch;
+        let is_vague = to.is_none() && from.is_none() && !matches!(change, Some(Change::AtLeast(_)));
+        let is_hint = self.is_python && line.as_deref().is_some_and(|line| line.ends_with('…'));
+        diff.is_none() && (is_vague || is_hint || self.is_absent) && !self.is_advised && !self.is_first
+    }
+
+    /// Whether `other` does all that this does, and more.
+    fn is_part_of(&self, other: &Proposed<'_>) -> bool {
+        let has = |(knob, to): &(&Knob, String)| {
+            other.turned.iter().any(|(own, value)| std::ptr::eq(*own, *knob) && value == to)
+        };
+        !self.turned.is_empty() && self.turned.len() < other.turned.len() && self.turned.iter().all(has)
+    }
+
     /// Whether it names no setting of the job and edits none of its files.
     fn is_nowhere(&self) -> bool {
         self.patch.diff.is_none() && self.patch.from.is_none()
@@ -34,6 +55,18 @@ impl Proposed<'_> {
 }
 
 impl Workbench<'_> {
+    /// Leaves out what is a part of a change before it, and what nobody can make where another change edits the job's files.
+    pub(super) fn drop_idle(&self, proposed: &mut Vec<Proposed<'_>>) {
+        let is_edit = |other: &Proposed<'_>| other.patch.diff.is_some() && !other.is_short;
+        if proposed.iter().any(is_edit) {
+            proposed.retain(|other| !other.is_no_edit());
+        }
+        let is_part = |at: usize| proposed[..at].iter().any(|before| proposed[at].is_part_of(before));
+        let parts: Vec<bool> = (0..proposed.len()).map(is_part).collect();
+        let mut parts = parts.into_iter();
+        proposed.retain(|_| !parts.next().unwrap_or_default());
+    }
+
     /// Puts first what the rule or the failing program knows best, and last what the job's files say nothing of.
     pub(super) fn put_in_order(&self, proposed: &mut [Proposed<'_>]) {
         let edits =

@@ -20,6 +20,7 @@ mod data_in_flight;
 mod dialects;
 mod docs;
 mod edited_in_place;
+mod edits_in_calls;
 mod engine_and_host;
 mod engine_beside;
 mod estimate;

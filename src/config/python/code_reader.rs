@@ -28,6 +28,7 @@ impl<'t> CodeReader<'t> {
         let Some((function, arguments)) = parts(call, "function", "arguments") else { return };
         self.code.moves.extend(Move::of(&self.definitions, call));
         let Some(name) = dotted(&self.definitions, function) else { return };
+        let name = self.by_its_function(arguments, &name).unwrap_or(name);
         let last_name = last_of(&name).to_owned();
         if arguments.kind() != "argument_list" || name == "dict" {
             return;
@@ -93,6 +94,17 @@ impl<'t> CodeReader<'t> {
             self.classes.push((last_name, call.start_byte()));
         }
         self.code.calls.push(Call { name, span: arguments.byte_range(), last, names, takes_options, is_open });
+    }
+
+    /// Of several calls that put rows through functions, `ds.map_batches(decode, …)`, each is known by its own: `decode.map_batches`.
+    fn by_its_function(&self, arguments: Syntax<'t>, name: &str) -> Option<String> {
+        let method = name.contains('.').then(|| last_of(name))?;
+        let words = CodeWords::shipped();
+        if !words.is_of_data(name) || !self.definitions.calls_often(method) {
+            return None;
+        }
+        let given = arguments.named_child(0).filter(|given| matches!(given.kind(), "identifier" | "attribute"))?;
+        Some(format!("{}.{method}", last_of(self.definitions.words(given))))
     }
 
     /// `add_argument("-b", "--batch-size")`

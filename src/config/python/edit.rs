@@ -3,7 +3,7 @@
 use super::super::Value;
 use super::super::edit::{Edit, indentation, line_end, line_start, newline};
 use super::super::entry::Entry;
-use super::super::value::{is_function, module_of, number, number_like, plain, python_dictionary};
+use super::super::value::{is_function, module_of, number, number_like, only_entry, plain, python_dictionary};
 use super::literal::is_member;
 use super::{Call, Code, moves, notebook};
 use crate::knowledge::{CodeWords, ends_in};
@@ -45,7 +45,8 @@ fn in_code(text: &str, code: &Code, before: Option<&Entry>, key: &str, value: &V
 /// The edit that imports what `value` is of, where it is code and that is not imported; `None` if it cannot be imported.
 fn import_for(text: &str, value: &Value) -> Option<Option<Edit>> {
     let Value::Text(code) = value else { return Some(None) };
-    module_of(code).map_or(Some(None), |module| moves::import(text, module))
+    module_of(only_entry(code).map_or(code, |(_, value)| value))
+        .map_or(Some(None), |module| moves::import(text, module))
 }
 
 /// The method of which `key` is a call: `DiffusionPipeline.enable_model_cpu_offload()`.
@@ -83,9 +84,12 @@ fn added(text: &str, code: &Code, key: &str, value: &Value) -> Option<Vec<Edit>>
         return None;
     }
     // No call takes an argument twice, as one that stands there as a dictionary, whose members are the settings. A new dictionary is left to
-    // the user, since it would be read back as its members, too.
-    let is_dictionary = matches!(value, Value::Text(text) if python_dictionary(text).is_some());
-    if is_dictionary || call.names.contains(&argument) {
+    // the user, since it would be read back as its members, too; but for one entry whose value is code, which is told by its name.
+    let is_dictionary =
+        matches!(value, Value::Text(text) if python_dictionary(text).is_some() && only_entry(text).is_none());
+    let words = CodeWords::shipped();
+    let is_taken = call.names.iter().any(|own| *own == argument || words.says_the_same(own, &argument));
+    if is_dictionary || is_taken || words.passes(&call.name, &argument) {
         return None;
     }
     let mut edits = argument_edits(text, call, &format!("{argument}={}", literal(value, "")));
@@ -95,11 +99,20 @@ fn added(text: &str, code: &Code, key: &str, value: &Value) -> Option<Vec<Edit>>
         let calls = reduction.calls.as_ref()?;
         edits.extend(calls.iter().map(|(span, value)| Edit::replace(span.clone(), value.clone())));
     }
-    let places = CodeWords::shipped().call(&call.name).is_some_and(|row| row.places.contains(&argument));
+    let places = words.call(&call.name).is_some_and(|row| row.places.contains(&argument));
     if places {
         edits.extend(moves::without_moves(text, code, call.span.end));
     }
     Some(edits)
+}
+
+/// Whether every call of `code` that could be given the argument `key`, `from_pretrained.dtype`, gives it on itself.
+pub(in super::super) fn passes_itself(code: &Code, key: &str) -> bool {
+    let Some((function, argument)) = key.rsplit_once('.') else { return false };
+    let words = CodeWords::shipped();
+    let is_called = |call: &&Call| ends_in(&call.name, function) && !words.has_no_weights(&call.name);
+    let mut calls = code.calls.iter().filter(is_called).peekable();
+    calls.peek().is_some() && calls.all(|call| words.passes(&call.name, argument))
 }
 
 /// Another statement behind those that set members of the same section: `cfg.model.recompute_method = "uniform"`.

@@ -35,6 +35,7 @@ pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits 
     let kept: Vec<Kept<'_>> = nodes.iter().filter_map(|node| Kept::of(definitions, *node)).take(MOST).collect();
     if !kept.is_empty() {
         let wanted = wanted(definitions, nodes);
+        let starts = starts_of_backward(definitions, nodes);
         // A function is walked through once, whatever it keeps.
         let mut returned: HashMap<usize, HashSet<&str>> = HashMap::new();
         let mut is_returned = |kept: &Kept<'_>| {
@@ -47,9 +48,14 @@ pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits 
         // A list grows by whole tensors, a sum mostly by a number: what weighs more is told first.
         let (lists, sums): (Vec<_>, Vec<_>) = kept.iter().partition(|kept| !kept.is_sum);
         for kept in lists.into_iter().chain(sums).filter(|kept| kept.outlives_a_step(definitions)) {
-            if !wanted.contains(kept.into) && !is_returned(kept) {
+            if !wanted.contains(kept.into) && !is_returned(kept) && !is_number(definitions, nodes, kept.value) {
                 habits.keeps.push(kept.node.byte_range());
-                habits.releases.extend(kept.release(definitions, nodes));
+                // What a backward pass starts from has the graph of its whole step.
+                let is_start = starts.contains(definitions.words(kept.value));
+                if is_start {
+                    habits.keeps_graphs.push(kept.node.byte_range());
+                }
+                habits.releases.extend(kept.release(definitions, nodes, is_start));
                 if !kept.is_sum && outputs::is_whole(definitions, nodes, kept.value) {
                     habits.piles.push(kept.node.byte_range());
                     let edits = outputs::only_largest(definitions, nodes, kept.into, kept.value);
@@ -149,7 +155,7 @@ impl<'t> Kept<'t> {
 
     /// Where a call must stand behind the value, if its name says that it is a tensor, and the call. Of all that a model gave, `out`, the part is
     /// kept that the code reads of it, the loss before all others: `out.loss`.
-    fn release(&self, definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Option<(usize, String)> {
+    fn release(&self, definitions: &Definitions<'_>, nodes: &[Syntax<'_>], is_start: bool) -> Option<(usize, String)> {
         // What is made of a value without a graph has none either: `logits.detach().argmax(1)`.
         let is_off = definitions.words(self.value).contains(OFF_GRAPH);
         let call = match (self.is_sum, is_off) {
@@ -158,7 +164,7 @@ impl<'t> Kept<'t> {
             (false, true) => OFF_DEVICE,
             (false, false) => OFF_BOTH,
         };
-        if is_tensor(definitions, self.value) {
+        if is_start || is_tensor(definitions, self.value) {
             return Some((self.value.end_byte(), call.to_owned()));
         }
         if self.is_sum || self.value.kind() != "identifier" {
@@ -277,6 +283,49 @@ fn keeps_graphs(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option<Range
     (runs_a_model && !is_settled).then(|| whole.byte_range())
 }
 
+/// The names of the values that a backward pass starts from: `total` of `total.backward()`, `scaler.scale(total).backward()` and
+/// `accelerator.backward(total / steps)`.
+fn starts_of_backward<'t>(definitions: &Definitions<'t>, nodes: &[Syntax<'t>]) -> HashSet<&'t str> {
+    let backward = &CodeWords::shipped().runs_backward;
+    let first = |call: Syntax<'t>| {
+        let given = call.child_by_field_name("arguments")?.named_child(0)?;
+        (given.kind() != "keyword_argument").then_some(given)
+    };
+    let start = |node: &Syntax<'t>| {
+        let function = node.child_by_field_name("function").filter(|_| node.kind() == "call")?;
+        method(definitions, function).filter(|method| is_among(backward, method))?;
+        let own = function.child_by_field_name("object")?;
+        // `accelerator.backward(loss)` is given what others call it of; `loss.backward(retain_graph=True)` is not.
+        let mut value = first(*node).unwrap_or(own);
+        for _ in 0..ROUNDS {
+            value = match value.kind() {
+                "parenthesized_expression" => value.named_child(0)?,
+                // What a loss is divided by is none.
+                "binary_operator" => value.child_by_field_name("left")?,
+                "call" => first(value)?,
+                _ => break,
+            };
+        }
+        is_name(value).then(|| definitions.words(value))
+    };
+    nodes.iter().filter_map(start).take(MOST).collect()
+}
+
+/// Whether the code makes `value`, a name, a number of the host just before: `loss = loss.item()`.
+fn is_number(definitions: &Definitions<'_>, nodes: &[Syntax<'_>], value: Syntax<'_>) -> bool {
+    const TAKES_OUT: [&str; 2] = ["item", "tolist"];
+    let name = definitions.words(value);
+    let before = assignments(nodes).filter(|(node, left, _)| {
+        node.end_byte() <= value.start_byte() && is_name(value) && definitions.words(*left) == name
+    });
+    let function = before.last().and_then(|(_, _, made)| made.child_by_field_name("function"));
+    function.is_some_and(|function| match function.kind() {
+        // `loss.float()` is a tensor still, `float(loss)` is none.
+        "attribute" => method(definitions, function).is_some_and(|method| TAKES_OUT.contains(&method)),
+        _ => definitions.words(function) == "float",
+    })
+}
+
 /// The names of the values that a backward pass starts from, and of what they are made of: their graphs are needed.
 fn wanted<'t>(definitions: &Definitions<'t>, nodes: &[Syntax<'t>]) -> HashSet<&'t str> {
     let backward = &CodeWords::shipped().runs_backward;
@@ -372,26 +421,31 @@ fn is_made_as_dictionary(definitions: &Definitions<'_>, nodes: &[Syntax<'_>], of
     values.next().is_some_and(is_dictionary) && values.next().is_none()
 }
 
-/// Whether `node` makes a list of Python objects, one for each sample, in a data set: `self.rows = [json.loads(line) for line in file]` in the
-/// `__init__` of a class with `__getitem__`.
+/// Whether `node` makes a list of Python objects, one for each sample, in a data set: `self.rows = [json.loads(line) for line in file]`, or
+/// `self.rows.append((x, y))` in a loop, in the `__init__` of a class with `__getitem__`.
 fn holds_records(definitions: &Definitions<'_>, node: Syntax<'_>) -> bool {
     let reads_objects = &CodeWords::shipped().reads_objects;
     let is_object = |value: Syntax<'_>| matches!(value.kind(), "call" | "dictionary" | "tuple" | "list");
-    let Some((left, right)) = parts(node, "left", "right").filter(|_| node.kind() == "assignment") else {
-        return false;
-    };
-    let makes_objects = match right.kind() {
-        "list_comprehension" => right.child_by_field_name("body").is_some_and(is_object),
-        "call" => parts(right, "function", "arguments")
-            .is_some_and(|(function, _)| is_among(reads_objects, definitions.words(function))),
-        _ => false,
+    let made = match node.kind() {
+        "assignment" => parts(node, "left", "right").filter(|(_, right)| match right.kind() {
+            "list_comprehension" => right.child_by_field_name("body").is_some_and(is_object),
+            "call" => parts(*right, "function", "arguments")
+                .is_some_and(|(function, _)| is_among(reads_objects, definitions.words(function))),
+            _ => false,
+        }),
+        "call" => parts(node, "function", "arguments").filter(|(function, arguments)| {
+            let is_in_loop = || loop_or_function_around(node).is_some_and(|of| of.kind() != "function_definition");
+            method(definitions, *function) == Some("append")
+                && arguments.named_child(0).is_some_and(is_object)
+                && is_in_loop()
+        }),
+        _ => None,
     };
     let init = || function_around(node).filter(|function| name(definitions, *function) == Some("__init__"));
     let is_method = |node: &Syntax<'_>, wanted: &str| {
         node.kind() == "function_definition" && name(definitions, *node) == Some(wanted)
     };
-    makes_objects
-        && definitions.words(left).starts_with("self.")
+    made.is_some_and(|(left, _)| definitions.words(left).starts_with("self."))
         && init().and_then(|init| init.parent()).is_some_and(|class| {
             let mut cursor = class.walk();
             class.named_children(&mut cursor).any(|member| is_method(&member, "__getitem__"))

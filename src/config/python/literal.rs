@@ -49,6 +49,11 @@ impl Worth {
 }
 
 impl<'t> Definitions<'t> {
+    /// Whether the code calls a method of this name more than once.
+    pub fn calls_often(&self, method: &str) -> bool {
+        self.text.match_indices(&format!(".{method}(")).nth(1).is_some()
+    }
+
     pub fn new(text: &'t str) -> Definitions<'t> {
         Definitions {
             text,

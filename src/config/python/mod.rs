@@ -33,7 +33,7 @@ use literal::Definitions;
 use moves::{Made, Move};
 use reductions::Reduction;
 
-pub(super) use edit::{called, set};
+pub(super) use edit::{called, passes_itself, set};
 
 /// More nesting than people write: what stands deeper is not read.
 const DEEPEST: u32 = 200;

@@ -143,13 +143,18 @@ fn at(line: &str, start: usize) -> Option<(&str, Size<'_>)> {
     (!rest.starts_with('/') && size.bytes? > Bytes(0)).then_some((&line[..start], size))
 }
 
-/// The name of the series: the last words before the amount, without numbers.
+/// The name of the series: the last words before the amount, without numbers and without the names of these, `epoch 0 loss 0.3`; all words
+/// where nothing else is left: `shard 3: 132 MB`.
 fn label(before: &str) -> String {
-    let words: Vec<&str> = before
-        .split(|c: char| c.is_whitespace() || "=:,()[]".contains(c))
-        .filter(|word| word.chars().any(char::is_alphabetic) && !word.chars().any(|c| c.is_ascii_digit()))
-        .collect();
-    words[words.len().saturating_sub(WORDS)..].join(" ")
+    let all = before.split(|c: char| c.is_whitespace() || "=:,()[]".contains(c)).filter(|word| !word.is_empty());
+    let is_word = |word: &str| word.chars().any(char::is_alphabetic) && !word.chars().any(|c| c.is_ascii_digit());
+    let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) && !is_word(word);
+    let words: Vec<&str> = all.collect();
+    let is_named = |at: usize| words.get(at + 1).is_none_or(|next| !is_number(next));
+    let own = || (0..words.len()).filter(|at| words.get(*at).is_some_and(|word| is_word(word)));
+    let named: Vec<&str> = own().filter(|at| is_named(*at)).map(|at| words[at]).collect();
+    let told = if named.is_empty() { own().map(|at| words[at]).collect() } else { named };
+    told[told.len().saturating_sub(WORDS)..].join(" ")
 }
 
 const EXAMPLES: &[Example] = &[
@@ -165,12 +170,12 @@ const EXAMPLES: &[Example] = &[
     Example {
         version: "a script, the unit at the number",
         text: "iter 500 mem 9.8GiB\niter 1000 mem 15.6GiB\niter 1500 mem 21.3GiB\niter 2000 mem 27.1GiB\niter 2500 mem 32.9GiB",
-        states: &[("series", "iter mem"), ("other", "32.9GiB")],
+        states: &[("series", "mem"), ("other", "32.9GiB")],
     },
     Example {
         version: "a script, the host's beside the device's",
         text: "step 500 node_mem 52.4GiB gpu_mem 41.2GiB\nstep 1000 node_mem 71.0GiB gpu_mem 41.2GiB\nstep 1500 node_mem 89.7GiB gpu_mem 41.2GiB\nstep 2000 node_mem 108.3GiB gpu_mem 41.2GiB",
-        states: &[("series", "step node_mem"), ("other", "108.3GiB")],
+        states: &[("series", "node_mem"), ("other", "108.3GiB")],
     },
     Example {
         version: "metrics of a logger",
@@ -192,13 +197,26 @@ const EXAMPLES: &[Example] = &[
         version: "any program",
         text: "[rank1] step 11 loss 0.3 replay 448 MB\n[rank1] step 12 loss 0.3 replay 480 MB\n[rank1] step 13 loss 0.2 replay 512 MB\n\
            [rank1] step 14 loss 0.2 replay 544 MB\n[rank1] step 15 loss 0.2 replay 576 MB",
-        states: &[("series", "step loss replay rank 1"), ("other", "512 MB")],
+        states: &[("series", "replay rank 1"), ("other", "512 MB")],
     },
 ];
 
 #[cfg(test)]
 mod tests {
-    use super::amount;
+    use super::{amount, label};
+
+    #[test]
+    fn names_of_other_numbers_are_no_part_of_a_series_name() {
+        for (before, name) in [
+            ("epoch 0 step 150 loss 1.3402 mem ", "mem"),
+            ("step 12: buffered ", "buffered"),
+            ("epoch 2 train mem=", "train mem"),
+            ("shard 3: ", "shard"),
+            ("", ""),
+        ] {
+            assert_eq!(label(before), name, "{before}");
+        }
+    }
 
     #[test]
     fn an_amount_may_stand_behind_any_character() {
