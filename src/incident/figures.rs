@@ -9,6 +9,9 @@ const MOST: usize = 96;
 /// Code that catches the error prints its memory within this many lines.
 const BEHIND: u64 = 40;
 
+/// A message's own summary stands within this many lines behind it.
+const AT_ONCE: u64 = 3;
+
 /// The figures of the incident's own messages, then the last memory figures printed before its root, then sizes of the host that notices
 /// state.
 pub(super) fn of(case: &Case, kind: Kind, events: &[&Event], victims: &[Victim]) -> Vec<Figure> {
@@ -20,10 +23,15 @@ pub(super) fn of(case: &Case, kind: Kind, events: &[&Event], victims: &[Victim])
         |figure: &&Figure| before.is_none() || matches!(figure.name, FigureName::MemcgUsage | FigureName::MemcgLimit);
     let endings = case.endings.iter().filter(|_| kind.is_host());
     let last = endings.flat_map(|(_, ending)| ending.memory.iter()).filter(is_of_limit);
+    // What is printed at once behind the message is of that moment, whatever was printed before.
+    let at_once =
+        events.first().filter(|_| before.is_some() && kind == Kind::GpuOom).into_iter().flat_map(|root| {
+            behind(case, root).filter(|figure| figure.source.line.0 <= root.at.location.line.0 + AT_ONCE)
+        });
     let behind = events.first().filter(|_| before.is_none()).into_iter().flat_map(|root| behind(case, root));
     let newest = |figure| events.first().and_then(|root| open_at(case, root, figure)).unwrap_or(figure);
     let before = before.into_iter().flat_map(|memory| memory.iter()).map(newest);
-    let series = before.chain(last).chain(behind);
+    let series = at_once.chain(before).chain(last).chain(behind);
     let notices = case.events.iter().filter(|event| kind.is_host() && event.what == What::Notice);
     let noticed = notices.flat_map(|event| &event.figures);
     let sizes = noticed.clone().filter(|figure| {
@@ -62,7 +70,8 @@ fn warned<'c>(case: &'c Case, root: &Event) -> impl Iterator<Item = &'c Figure> 
     let is_warning = |event: &&Event| {
         let is_pressure = matches!(&event.what, What::Shortage(shortage) if shortage.severity == Severity::Pressure);
         let (own, at) = (&event.at.location, &root.at.location);
-        is_pressure && event.producer == root.producer && own.path == at.path && own.line < at.line
+        let says = is_pressure && !event.figures.is_empty();
+        says && event.producer == root.producer && own.path == at.path && own.line < at.line
     };
     let mut warnings = case.events.iter().filter(is_warning);
     let only = warnings.next().filter(|_| warnings.next().is_none());

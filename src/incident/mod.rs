@@ -202,8 +202,17 @@ impl Case {
     /// Whether the job went on after `event` until it said that it was done.
     fn survived(&self, event: &Event) -> bool {
         self.went_on(event) && self.index.finished_after(&event.at.location)
+            || self.is_caught(event) && self.index.finished_after(&event.at.location)
             || self.finished_since(event)
             || self.killed_beside(event)
+    }
+
+    /// Whether `event` is the program's own word of a request that was refused, with no stack that it ended in: an exception that is not
+    /// caught prints one.
+    fn is_caught(&self, event: &Event) -> bool {
+        let refuses =
+            |shortage: &crate::model::Shortage| matches!(shortage.kind, Kind::GpuOom | Kind::HostAllocFailure);
+        matches!(&event.what, What::Shortage(shortage) if refuses(shortage)) && self.stack_of(event).is_none()
     }
 
     /// Whether the job trained for `steps` more steps after `event`, until it failed of something else.

@@ -125,7 +125,12 @@ pub(super) fn signs(case: &Case, group: &Group, knowledge: &Knowledge) -> Vec<Ph
     // A line that ended a phase tells only what the job was no longer doing.
     let mark = last_mark(case, group, &events);
     // The pass that a request runs is no pass of a training step.
-    let encloses = mark.is_some_and(|mark| mark.encloses && !mark.ended)
+    let evaluates = || {
+        signs.iter().any(|sign| sign.route == Route::Operation && sign.phase == Phase::Forward)
+            && !trains(case, &events)
+    };
+    let encloses = mark
+        .is_some_and(|mark| !mark.ended && (mark.encloses || mark.phase == Phase::Evaluation && evaluates()))
         && signs.iter().any(|sign| sign.route == Route::Operation);
     signs.iter_mut().filter(|sign| encloses && sign.route == Route::Operation).for_each(|sign| {
         sign.route = Route::Beside;
@@ -146,6 +151,13 @@ pub(super) fn signs(case: &Case, group: &Group, knowledge: &Knowledge) -> Vec<Ph
     signs.extend(operation.map(|found| surely(found, 0.5).by(Route::OthersOperation)));
     signs.sort_by_key(|sign| sign.route);
     signs
+}
+
+/// Whether a call of the failing stack is by its name one that trains: no evaluation, whatever was announced last.
+fn trains(case: &Case, events: &[&Event]) -> bool {
+    let is_word = |word: &str| ["train", "training"].contains(&word);
+    let names = |frame: &Frame| frame.function.split(['_', '.']).any(is_word) || frame.code.contains(".train(");
+    case.frames_of(events).any(|frames| frames.iter().any(names))
 }
 
 /// The phase of a stack, outermost call first.

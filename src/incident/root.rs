@@ -220,7 +220,10 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
         let is_nameless = vanished
             .is_some_and(|Death { victim, .. }| victim.pid.is_none() && victim.rank.is_none() && victim.role.is_none());
         let is_listed = event.producer == CONTAINERS && case.index.scheduler_beside(&at.location);
+        // A part that was started again, in a job that was done later.
+        let starts_again = says_again(&at.text) && case.index.finished_after(&at.location);
         is_listed
+            || starts_again
             || case.index.scheduler_before(&at.location)
             || (*basis == Basis::Reader || is_nameless) && case.index.failed_before(&at.location)
             || cleared_away(case, event)
@@ -242,6 +245,13 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
     events
         .sort_by_key(|index| !death(&case.events[*index]).is_some_and(|death| death.first && death.exit == Exit::KILL));
     (!events.is_empty()).then_some(Group { kind: Kind::SigkillUnattributed, recovered: false, events })
+}
+
+/// Whether the line of a kill says that what was killed is started again.
+fn says_again(line: &str) -> bool {
+    const WORDS: [&str; 8] = ["resubmit", "retry", "retried", "restart", "respawn", "requeue", "reschedul", "attempt"];
+    let line = line.to_ascii_lowercase();
+    WORDS.iter().any(|word| line.contains(word))
 }
 
 /// Whether a bare word of a kill follows at once the exception of a fault that the program made itself: servers kill what is left of their

@@ -75,6 +75,9 @@ pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim,
             index.learn(event, hosts.len() < 2);
         }
     }
+    if hosts.len() < 2 {
+        index.learn_dead(&launched_dead(case), speaks);
+    }
     let mut victims = index.victims;
     forget_counted(&mut victims, group.kind);
     forget_repeated(&mut victims);
@@ -160,7 +163,9 @@ fn lone_death(case: &Case, kind: Kind) -> Option<Victim> {
         let first = dead.next()?;
         dead.all(|other| other.pid == first.pid && other.rank == first.rank).then(|| first.clone())
     };
-    only(&is_killed).or_else(|| only(&is_failed)).or_else(|| only(&is_dead))
+    // A scheduler that measures by itself asks its job to end first.
+    let is_asked = |exit| kind == Kind::HostOomUserspace && exit == Exit::Signal(15);
+    only(&is_killed).or_else(|| only(&is_asked)).or_else(|| only(&is_failed)).or_else(|| only(&is_dead))
 }
 
 /// Whether `killed`, of which only the pid is known, is the process of the scheduler's task `known`, of which only its rank and node are: a
@@ -184,6 +189,23 @@ fn may_use(case: &Case, known: &Victim, killed: &Victim) -> bool {
 /// The pid and the local rank of a process, as its launcher states them.
 fn launched(event: &Event) -> Option<(u32, u32)> {
     event.number("launcher.pid").zip(event.number("launcher.local_rank"))
+}
+
+/// The processes of which a launcher says both their place and how they ended: pid, local rank and end.
+fn launched_dead(case: &Case) -> Vec<(u32, u32, Exit)> {
+    let places: Vec<(u32, u32)> = case.events.iter().filter_map(launched).collect();
+    let dead = case.events.iter().filter_map(|event| match &event.what {
+        What::Death(death) if death.exit != Exit::Stopped => Some((death.victim.pid?, death.exit)),
+        _ => None,
+    });
+    let mut found: Vec<(u32, u32, Exit)> = Vec::new();
+    for (pid, exit) in dead {
+        let place = places.iter().find(|(own, _)| *own == pid);
+        if let Some((_, rank)) = place.filter(|_| found.iter().all(|(known, ..)| *known != pid)) {
+            found.push((pid, *rank, exit));
+        }
+    }
+    found
 }
 
 /// The number that the job's notices state as the fact `key`, if all state the same.
@@ -311,6 +333,24 @@ impl VictimIndex {
         }
         for at in same_pid {
             self.learn_of(at, &death.victim);
+        }
+    }
+
+    /// On the only node a launcher's local rank is the rank. Who spoke of its own shortage learns its pid, if one process of its rank ended; the
+    /// kernel numbers processes otherwise than a container does, so its one victim is the one that the launcher saw killed.
+    fn learn_dead(&mut self, dead: &[(u32, u32, Exit)], speaks: bool) {
+        if speaks {
+            for victim in self.victims.iter_mut().filter(|victim| victim.pid.is_none()) {
+                let mut own = dead.iter().filter(|(_, rank, _)| Some(*rank) == victim.rank);
+                if let (Some((pid, ..)), None) = (own.next(), own.next()) {
+                    victim.pid = Some(*pid);
+                }
+            }
+        } else if let [victim] = self.victims.as_mut_slice() {
+            let mut killed = dead.iter().filter(|(.., exit)| *exit == Exit::KILL);
+            if let (Some((_, rank, _)), None, true) = (killed.next(), killed.next(), victim.pid.is_some()) {
+                victim.rank = victim.rank.or(Some(*rank));
+            }
         }
     }
 

@@ -10,7 +10,7 @@ mod announcements;
 mod bars;
 mod frames;
 
-use announcements::{AnnouncementRow, Announcements, TagRow};
+use announcements::{AnnouncementRow, Announcements};
 use bars::Bars;
 use frames::Frames;
 pub use frames::{FrameRole, FrameRow};
@@ -39,8 +39,6 @@ pub(super) struct PhaseFile {
     method: Vec<MethodRow>,
     #[serde(default)]
     announcement: Vec<AnnouncementRow>,
-    #[serde(default)]
-    tag: Vec<TagRow>,
 }
 
 /// A line that tells the phase.
@@ -306,10 +304,6 @@ impl Builder {
         for row in rows.announcement {
             let mark = mark(row.phase, row.site.clone(), row.ends, row.confidence)?;
             self.announcements.add(row, mark).map_err(wrong)?;
-        }
-        for row in rows.tag {
-            let mark = mark(row.phase, row.site, false, row.confidence)?;
-            row.word.iter().try_for_each(|word| self.announcements.add_tag(word, &mark)).map_err(wrong)?;
         }
         for row in rows.method {
             for name in row.name {

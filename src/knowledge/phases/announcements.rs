@@ -10,24 +10,19 @@ use serde::Deserialize;
 use super::Mark;
 use crate::model::Phase;
 
-/// Words in brackets with which a program tags the lines of one phase: `[save] block 11/60`.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct TagRow {
-    /// The words, in small letters here.
-    pub word: Vec<String>,
-    pub phase: Phase,
-    pub site: Arc<str>,
-    #[serde(default = "perhaps")]
-    pub confidence: f64,
-}
-
 /// Words of any spelling that announce a phase.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AnnouncementRow {
     /// The line begins with one of these, in small letters here.
+    #[serde(default)]
     pub verb: Vec<String>,
+    /// Or one of these stands in brackets before the message, alone or with a number: `[eval 3] 120 frames kept`.
+    #[serde(default)]
+    pub tag: Vec<String>,
+    /// A file named behind the verb ends with one of these.
+    #[serde(default)]
+    pub file: Vec<String>,
     /// One of these follows within a few words; none need if empty.
     #[serde(default)]
     pub object: Vec<String>,
@@ -53,6 +48,7 @@ struct Announcement {
     /// Its words.
     object: Vec<String>,
     within: Arc<[String]>,
+    file: Arc<[String]>,
     mark: Mark,
 }
 
@@ -60,14 +56,11 @@ struct Announcement {
 #[derive(Default)]
 pub(super) struct Announcements {
     of_verb: BTreeMap<String, Vec<Announcement>>,
-    /// The verbs and tags without their first letters.
-    tails: BTreeSet<String>,
-    /// Each tag, with the mark of a phase that begins and of one that ends.
+    /// What tags announce: the mark of a phase that begins and of one that ends.
     of_tag: BTreeMap<String, [Mark; 2]>,
+    /// The verbs without their first letters, and the tags behind their brackets.
+    tails: BTreeSet<String>,
 }
-
-/// What stands behind a tag when its phase is over: `[save] done in 12 s`.
-const OVER: [&str; 8] = ["done", "finished", "saved", "complete", "completed", "ok", "wrote", "written"];
 
 /// This many bytes of a line are read, and a verb is looked for among so many words: what is announced stands at the beginning.
 const READ: usize = 400;
@@ -82,9 +75,22 @@ const BEHIND: [&str; 12] = ["with", "for", "from", "to", "in", "into", "on", "at
 /// Words that may precede the verb in the announcement itself.
 const OPENING: [&str; 7] = ["start", "starting", "started", "begin", "beginning", "now", "currently"];
 
+/// What stands behind a tag when its phase is over: `[save] done in 12 s`.
+const OVER: [&str; 8] = ["done", "finished", "saved", "complete", "completed", "ok", "wrote", "written"];
+
 impl Announcements {
     pub fn add(&mut self, row: AnnouncementRow, mark: Mark) -> Result<(), String> {
-        let within: Arc<[String]> = row.within.into();
+        let (within, file): (Arc<[String]>, Arc<[String]>) = (row.within.into(), row.file.into());
+        for tag in row.tag {
+            let (first, rest) = tag.split_at(tag.len().min(1));
+            self.tails.extend([
+                format!("[{tag}"),
+                format!("[{}{rest}", first.to_uppercase()),
+                format!("[{}", tag.to_uppercase()),
+            ]);
+            let over = Mark { ends: true, ..mark.clone() };
+            self.of_tag.insert(tag, [mark.clone(), over]);
+        }
         for verb in row.verb {
             if verb.len() < 4 || verb.bytes().any(|byte| !byte.is_ascii_lowercase() && byte != b' ') {
                 return Err(format!(
@@ -99,32 +105,11 @@ impl Announcements {
             known.extend(objects.chain(none).map(|object| Announcement {
                 object,
                 within: within.clone(),
+                file: file.clone(),
                 mark: mark.clone(),
             }));
         }
         Ok(())
-    }
-
-    pub fn add_tag(&mut self, word: &str, mark: &Mark) -> Result<(), String> {
-        if word.len() < 3 || word.bytes().any(|byte| !byte.is_ascii_lowercase() && byte != b'_' && byte != b'-') {
-            return Err(format!("the tag `{word}` of {} is not of small letters, or shorter than three", mark.site));
-        }
-        self.tails.insert(format!("{}]", &word[1..]));
-        let over = Mark { ends: true, ..mark.clone() };
-        self.of_tag.insert(word.to_owned(), [mark.clone(), over]);
-        Ok(())
-    }
-
-    /// What the tag at the beginning of `line` says, if anything stands behind it.
-    fn tagged(&self, line: &str) -> Option<&Mark> {
-        let (before, tag) = line.split_once('[').filter(|(before, _)| before.len() < FIRST)?;
-        let (tag, behind) = tag.split_once(']')?;
-        let Some([begins, over]) = self.of_tag.get(tag.to_lowercase().as_str()) else {
-            // A rank or a level may stand in brackets of its own.
-            return if before.is_empty() { self.tagged(behind) } else { None };
-        };
-        let (_, first) = words(behind).next()?;
-        Some(if OVER.contains(&first.as_str()) { over } else { begins })
     }
 
     /// What a line contains in which something may be announced.
@@ -150,10 +135,24 @@ impl Announcements {
     /// What `line` announces.
     pub fn read(&self, line: &str) -> Option<&Mark> {
         let line = &line[..line.floor_char_boundary(READ)];
-        self.announced(line).or_else(|| self.tagged(line))
+        self.by_verb(line).or_else(|| self.tagged(line))
     }
 
-    fn announced(&self, line: &str) -> Option<&Mark> {
+    /// What the tag before the message of `line` announces. A tag alone is a section of a printed configuration.
+    fn tagged(&self, line: &str) -> Option<&Mark> {
+        let (before, tag) = line.split_once('[').filter(|(before, _)| before.len() < FIRST)?;
+        let (tag, behind) = tag.split_once(']')?;
+        let word = tag.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches([' ', '#', '-', '_', ':']);
+        let Some([begins, over]) = self.of_tag.get(&word.to_lowercase()) else {
+            // A rank or a level may stand in brackets of its own.
+            return if before.trim().is_empty() { self.tagged(behind) } else { None };
+        };
+        let (_, first) = words(behind).next()?;
+        Some(if OVER.contains(&first.as_str()) { over } else { begins })
+    }
+
+    /// What the verb with which the message of `line` begins announces.
+    fn by_verb(&self, line: &str) -> Option<&Mark> {
         let words: Vec<(usize, String)> = words(line).collect();
         let verb = (0..words.len().min(FIRST)).find_map(|at| {
             // Few words begin a message, and asking for that is cheaper than looking them up.
@@ -167,7 +166,11 @@ impl Announcements {
             .position(|(at, word)| BEHIND.contains(&word.as_str()) || line[..*at].ends_with(['/', '\\', '.']));
         let behind = &behind[..end.unwrap_or(behind.len())];
         let has = |wanted: &String| words.iter().any(|(_, word)| word == wanted);
-        let fits = |row: &&Announcement| row.within.is_empty() || row.within.iter().any(has);
+        let of_file =
+            |row: &Announcement| words.iter().any(|(at, word)| line[..*at].ends_with('.') && row.file.contains(word));
+        let fits = |row: &&Announcement| {
+            (row.within.is_empty() || row.within.iter().any(has)) && (row.file.is_empty() || of_file(row))
+        };
         let place = |row: &Announcement| {
             let spans = |at: usize| {
                 let mut own = behind[at..].iter().map(|(_, word)| word);
@@ -212,7 +215,7 @@ mod tests {
     #[test]
     fn programs_announce_what_they_do_in_their_own_words() -> Result<(), Box<dyn std::error::Error>> {
         let phases = Knowledge::shipped()?.phases;
-        let cases: [(&str, Option<(Phase, bool)>); 32] = [
+        let cases: [(&str, Option<(Phase, bool)>); 42] = [
             ("Saving full state dict to /ckpt/step2000", Some((CheckpointSave, false))),
             ("[rank0] trainer: gathering state_dict on rank 0", Some((CheckpointSave, false))),
             (">> Dumping weights to disk", Some((CheckpointSave, false))),
@@ -228,12 +231,24 @@ mod tests {
             ("running backward", Some((Backward, false))),
             ("Loaded model in 12.1 s", Some((ModelLoad, true))),
             ("INFO eval.py - Evaluating", Some((Evaluation, false))),
+            ("[eval] ep 12 frames kept 40,000", Some((Evaluation, false))),
+            ("[rollouts 3] obs put", Some((Rollout, false))),
+            ("[Val 07] 120/400", Some((Evaluation, false))),
+            ("buffering documents 2.5M", Some((DataLoading, false))),
+            ("reading feat.npy  shape (9000, 128)", Some((DataLoading, false))),
+            ("eval every 3: computing AP over all pairs", Some((Evaluation, false))),
+            ("reading notes.pt", None),
+            ("[evaluator_config] 3", None),
+            ("[values] 3 eval", None),
+            ("reading the npy file format", None),
+            ("[plan] sharding=FULL_SHARD save_every=400", None),
             ("[save] block 11/60 rss 26.3 GiB", Some((CheckpointSave, false))),
-            ("rank 3 [Eval] batch 12/80", Some((Evaluation, false))),
-            // A section of a printed configuration, a result, a path, a sentence, an option and a name announce nothing.
+            ("[INFO] [Eval] batch 12/80", Some((Evaluation, false))),
+            // A section of a printed configuration is no tag.
             ("[eval]", None),
             ("[save] done in 12 s", Some((CheckpointSave, true))),
             ("[saved] x", None),
+            // A path, a sentence, an option and a name announce nothing.
             ("/data/loading model/x", None),
             ("It is slow while loading model weights", None),
             ("--saving checkpoint", None),
@@ -243,7 +258,6 @@ mod tests {
             ("Saving images to out/", None),
             ("model.loading_weights", None),
             ("disabled saving checkpoints", None),
-            ("[plan] sharding=FULL_SHARD save_every=400", None),
             ("Setting batch size to 8", None),
             ("", None),
         ];

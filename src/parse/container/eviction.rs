@@ -11,7 +11,7 @@ use nom::{IResult, Parser};
 use super::{PRODUCER, quantity};
 use crate::model::{Consumer, Event, FigureName, Kind, OtherFailureName, Severity, Shortage, Victim, What};
 use crate::parse::text::{self, Size};
-use crate::parse::{Record, statement};
+use crate::parse::{Joint, Record, statement};
 
 pub(super) const RESOURCE: &str = "The node was low on resource: ";
 pub(super) const CONDITION: &str = "The node had condition: ";
@@ -67,10 +67,11 @@ pub(super) fn event(record: &Record) -> Option<Event> {
             request.and_then(|size| Some(record.number_fact("container.request", size.text, size.bytes?.0 as f64)));
         event.facts.extend(fact);
     }
-    let amount = |label| text::after(rest, label).and_then(|rest| quantity(rest).ok()).map(|(_, amount)| amount);
-    let threshold = amount("Threshold quantity: ");
+    let amount =
+        |label| text::after(rest, label).and_then(|rest| quantity(rest.trim_start()).ok()).map(|(_, amount)| amount);
+    let threshold = amount("Threshold quantity:");
     event.figures.extend(threshold.and_then(|amount| record.figure(FigureName::NodeThreshold, amount)));
-    for (key, amount) in [("node.eviction_threshold", threshold), ("node.available", amount("available: "))] {
+    for (key, amount) in [("node.eviction_threshold", threshold), ("node.available", amount("available:"))] {
         let fact = amount.and_then(|amount| Some(record.number_fact(key, amount.text, amount.bytes?.0 as f64)));
         event.facts.extend(fact);
     }
@@ -78,9 +79,13 @@ pub(super) fn event(record: &Record) -> Option<Event> {
 }
 
 /// Whether `next` is the rest of the message that begins in `first`, broken before one of its containers.
-pub(super) fn goes_on(first: &str, next: &str) -> bool {
-    let is_begun = [RESOURCE, CONDITION].iter().any(|head| first.contains(head));
-    is_begun && next.trim_start().starts_with("Container ") && next.contains(" was using ")
+pub(super) fn goes_on(first: &str, next: &str) -> Option<Joint> {
+    let Some(begun) = [RESOURCE, CONDITION].iter().find_map(|head| first.find(head)) else { return None };
+    // YAML folds what stands in quotes at its width.
+    let quote = first[..begun].chars().next_back().filter(|c| ['\'', '"'].contains(c));
+    let is_folded = quote.is_some_and(|quote| !first[begun..].contains(quote)) && next.starts_with(' ');
+    let is_container = next.trim_start().starts_with("Container ") && next.contains(" was using ");
+    if is_folded { Some(Joint::Blank) } else { is_container.then_some(Joint::Line) }
 }
 
 /// `The node was low on resource: memory.`, `The node had condition: [MemoryPressure].`

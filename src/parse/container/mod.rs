@@ -77,8 +77,8 @@ impl Grammar for Container {
         if is_status_reason(first) {
             return status_follows(record, next);
         }
-        if eviction::goes_on(first, next.body()) {
-            return Follow::Join(Joint::Line);
+        if let Some(joint) = eviction::goes_on(first, next.body()) {
+            return Follow::Join(joint);
         }
         const LABELS: [&str; 13] = [
             "Last State:",
