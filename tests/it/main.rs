@@ -65,6 +65,7 @@ mod own_outputs;
 mod own_python;
 mod own_scripts;
 mod patches;
+mod plain_endings;
 mod power_cut;
 mod program_options;
 mod python_settings;
