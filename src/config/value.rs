@@ -198,7 +198,7 @@ pub(super) fn only_entry(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Modules of which an argument may be an object that the code makes on the spot.
-const OBJECTS: [&str; 1] = ["diffusers.quantizers"];
+const OBJECTS: [&str; 2] = ["diffusers.quantizers", "peft"];
 
 /// Whether `text` calls a class of `module`: `diffusers.quantizers.PipelineQuantizationConfig(…)`.
 fn makes_object_of(text: &str, module: &str) -> bool {

@@ -88,7 +88,7 @@ impl JobConfig<'_> {
 }
 
 impl Prediction {
-    /// Adds facts of the plan for the rules: `plan.states`, `plan.weights` and `plan.beside_engine` in bytes and as shares of the device,
+    /// Adds facts of the plan for the rules: `plan.states`, `plan.weights`, `plan.gathered` and `plan.beside_engine` in bytes and as shares of the device,
     /// whether the largest moment fits (`plan.fits`), `observed.over_plan`, PyTorch's memory as a share of that
     /// moment, and `observed.gathered_share`.
     pub fn add_facts(&self, facts: &mut Facts) {
@@ -97,11 +97,13 @@ impl Prediction {
         let capacity = self.layout.cluster.device_memory.or(told).filter(|capacity| *capacity > Bytes(0));
         let most = self.plan.moments.iter().map(MomentPlan::device).max_by_key(|amount| amount.low);
         let weights = self.plan.moments.iter().find_map(|plan| plan.on_device("weights")).map(|part| part.bytes);
+        let gathered = self.plan.at(Moment::Forward).and_then(|plan| plan.on_device("gathered weights"));
         let states = memory::states(&self.model, &self.layout).bytes;
         let (offloads, alone) = (self.layout.offload.optimizer.is_some(), self.layout.cluster.devices() == 1);
         let amounts = [
             ("plan.states", "plan.states_share", Some(states).filter(|_| alone && !offloads)),
             ("plan.weights", "plan.weights_share", weights),
+            ("plan.gathered", "plan.gathered_share", gathered.map(|part| part.bytes)),
             ("plan.most", "plan.most_share", most),
             ("plan.beside_engine", "plan.beside_engine_share", self.plan.beside_engine(&self.layout)),
         ];
