@@ -164,14 +164,14 @@ pub enum Given {
     Launcher,
 }
 
-/// Several patches that free enough memory together, but not alone.
+/// Several patches that free enough memory together, but not alone; or, where that cannot be counted, that are not known to free too little.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PatchSet {
     /// The settings; each belongs to one of the diagnosis' patches.
     pub knobs: Vec<String>,
-    /// How much memory is needed at the moment of the incident after all these changes.
+    /// How much memory is needed at the moment of the incident after all these changes, where it can be counted.
     pub needs: PatchNeeds,
 }
 

@@ -128,7 +128,7 @@ impl<'a> Workbench<'a> {
         }
         let told = |Proposed { patch, .. }| {
             let effect = self.told_effect(patch.effect, &patch.needs);
-            Patch { effect, ..patch }
+            Patch { effect, needs: self.told_needs(patch.needs), ..patch }
         };
         let patches: Vec<Patch> = proposed.into_iter().map(told).collect();
         // A set of one is shown as an ordinary patch.
@@ -444,6 +444,16 @@ impl<'a> Workbench<'a> {
             gpu_bytes: gpu_bytes.filter(|moved| remains || is_there(moved)),
             host_bytes: host_bytes.filter(|moved| self.kind != Kind::GpuOom || *moved > Bytes(0)),
         }
+    }
+
+    /// The needs after a change as reports tell them. Of a pass a plan counts every sample at its greatest length, and parts that never are there
+    /// at once: a total far beyond the device says that the change is not enough, but is no amount to be believed.
+    fn told_needs(&self, needs: PatchNeeds) -> PatchNeeds {
+        /// The share of a device beyond which no total is told.
+        const MOST: f64 = 1.2;
+        let is_of_states = self.phase.is_start() || self.phase == Phase::OptimizerStep;
+        let is_sound = |need: &Need| need.capacity.is_none_or(|capacity| need.bytes.gib() <= MOST * capacity.gib());
+        PatchNeeds { gpu: needs.gpu.filter(|need| is_of_states || is_sound(need)), ..needs }
     }
 
     /// The cost of this turn. A knob's own cost applies only to its usual direction.

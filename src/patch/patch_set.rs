@@ -209,7 +209,9 @@ impl Workbench<'_> {
         }
         let first = proposed.first()?;
         let is_enough = first.patch.suffices == Some(true);
-        if is_enough && (first.is_advised || first.is_first) {
+        // Nor does what can be counted displace what the rule knows better and nobody counts.
+        let is_uncounted = first.patch.suffices.is_none() && first.patch.effect == PatchEffect::default();
+        if (is_enough && (first.is_advised || first.is_first)) || (is_uncounted && first.is_first) {
             return None;
         }
         let needs = |places: &[usize], share: f64| {
@@ -237,6 +239,8 @@ impl Workbench<'_> {
         };
         let enough = |places: &[usize]| needs(places, 1.0 - SPARE).or_else(|| of_one(places).filter(is_bounded));
         let found = tried.find_map(|places| Some((places.clone(), enough(places)?)));
+        let with_first = || sound().find(|places| self.may_suffice(proposed, places));
+        let found = found.or_else(|| Some((with_first()?.clone(), PatchNeeds::default())));
         let alone = [0];
         let known =
             if is_enough { Some(alone.as_slice()) } else { found.as_ref().map(|(places, _)| places.as_slice()) };
@@ -249,6 +253,25 @@ impl Workbench<'_> {
         let (places, needs) = cheaper.or(found)?;
         let knobs = places.iter().map(|place| proposed[*place].patch.knob.clone()).collect();
         Some((places, PatchSet { knobs, needs }))
+    }
+}
+
+impl Workbench<'_> {
+    /// Whether the first change, which is known not to suffice alone, may do so with the others at `places`, each of which lowers what is
+    /// needed at least: so much is known even where the bounds are too wide to name an amount.
+    fn may_suffice(&self, proposed: &[Proposed<'_>], places: &[usize]) -> bool {
+        let is_short = |first: &Proposed<'_>| first.patch.suffices == Some(false) && !first.is_advised;
+        if places.len() < 2 || places[0] != 0 || self.kind != Kind::GpuOom || !proposed.first().is_some_and(is_short) {
+            return false;
+        }
+        let then = |count: usize| self.with(places[..count].iter().flat_map(|place| &proposed[*place].turned));
+        let least = |count: usize| self.launch.predict(&then(count))?.least(self.phase).gpu;
+        let steps: Option<Vec<Need>> = (1..=places.len()).map(least).collect();
+        let Some(steps) = steps else { return false };
+        let falls = steps.windows(2).all(|pair| pair[1].bytes < pair[0].bytes);
+        let (_, needs) = self.price(&&then(places.len()));
+        let is_known_short = self.suffices(&needs) == Some(false) || needs.host.and_then(fits) == Some(false);
+        falls && steps.last().copied().and_then(fits) == Some(true) && !is_known_short
     }
 }
 

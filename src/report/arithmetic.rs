@@ -42,21 +42,23 @@ fn too_much(states: &States, capacity: Bytes, language: Language) -> String {
     }
 }
 
-/// The sentence that the job's layout does not match its configuration.
+/// The sentence that what was held differs from what was predicted; either may be what was read wrong.
 fn refuted(Contradiction { observed, predicted, is_more }: Contradiction, language: Language) -> String {
     match (language, is_more) {
         (Language::En, true) => {
             format!(
-                "{observed} was held, but at most {predicted} was predicted: the job does not match its configuration"
+                "{observed} was held, of which the configuration explains at most {predicted}: something else is not counted"
             )
         }
         (Language::En, false) => {
             format!(
-                "{observed} was held, but at least {predicted} was predicted: the job does not match its configuration"
+                "{observed} was held, but the configuration that was read would need at least {predicted}: something in it is read wrong or differs"
             )
         }
-        (Language::Zh, true) => format!("实际占用 {observed}，预测最多 {predicted}：作业与其配置不符"),
-        (Language::Zh, false) => format!("实际占用 {observed}，预测至少 {predicted}：作业与其配置不符"),
+        (Language::Zh, true) => format!("实际占用 {observed}，其中配置最多能解释 {predicted}：其余未计入"),
+        (Language::Zh, false) => {
+            format!("实际占用 {observed}，而按所读配置至少需要 {predicted}：配置读取有误或实际不同")
+        }
     }
 }
 

@@ -67,7 +67,7 @@ pub(super) struct Labels {
     pub outcomes: fn(Outcomes) -> String,
     pub not_enough: &'static str,
     pub then: &'static str,
-    pub together: fn(&[String], &str) -> String,
+    pub together: fn(&[String], Option<&str>) -> String,
     pub cost: &'static str,
     pub needs: &'static str,
     pub note: &'static str,
@@ -200,7 +200,11 @@ const EN: Labels = Labels {
     then: "then ",
     together: |numbers, needs| {
         let (last, first) = numbers.split_last().map_or(("", &[][..]), |(last, first)| (last.as_str(), first));
-        format!("{} and {last} together: {needs}", first.join(", "))
+        format!(
+            "{} and {last} together{}",
+            first.join(", "),
+            needs.map(|needs| format!(": {needs}")).unwrap_or_default()
+        )
     },
     cost: "cost",
     needs: "needs",
@@ -329,7 +333,9 @@ const ZH: Labels = Labels {
     outcomes: |outcomes| format!("在这里试过 {} 次，{} 次有效", outcomes.tried(), outcomes.worked),
     not_enough: "单独不够",
     then: "随后 ",
-    together: |numbers, needs| format!("第 {} 项一起：{needs}", numbers.join("、")),
+    together: |numbers, needs| {
+        format!("第 {} 项一起{}", numbers.join("、"), needs.map(|needs| format!("：{needs}")).unwrap_or_default())
+    },
     cost: "代价",
     needs: "前提",
     note: "注意",

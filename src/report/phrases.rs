@@ -81,14 +81,15 @@ pub(super) fn describe(victim: &Victim, language: Language) -> String {
     parts.into_iter().map(words).collect::<Vec<_>>().join(wording::comma(language))
 }
 
-/// The sentence that several patches suffice together: `1 and 3 together: 61.20 of 79.15 GiB`.
+/// The sentence that several patches belong together: `1 and 3 together: 61.20 of 79.15 GiB`, without the amount where it is not known.
 pub(super) fn together(incident: &Incident, language: Language) -> Option<String> {
     let set = incident.diagnoses.first()?.set.as_ref()?;
     let shown = numbered(incident);
     let place = |knob: &String| Some(shown.iter().position(|patch| patch.knob == *knob)? + 1);
     let numbers: Option<Vec<String>> = set.knobs.iter().map(|knob| Some(place(knob)?.to_string())).collect();
     let needs = [set.needs.gpu, set.needs.host].into_iter().flatten().find(|need| need.capacity.is_some());
-    Some((wording::labels(language).together)(&numbers?, &wording::needed(&needs?, language)))
+    let needs = needs.map(|needs| wording::needed(&needs, language));
+    Some((wording::labels(language).together)(&numbers?, needs.as_deref()))
 }
 
 /// The effects of a patch and the needs after it: `GPU −133.64 GiB to 15.94 of 79.15 GiB, host +123.83 GiB`.
