@@ -88,6 +88,7 @@ mod serving_edits;
 mod serving_fit;
 mod sharded_by_calls;
 mod shared_devices;
+mod sharing_out;
 mod siblings;
 mod small_programs;
 mod snapshot;
