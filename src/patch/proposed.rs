@@ -55,11 +55,13 @@ impl Proposed<'_> {
 }
 
 impl Workbench<'_> {
-    /// Leaves out what is a part of a change before it, and what nobody can make where another change edits the job's files.
+    /// Leaves out what is a part of a change before it, and, behind the best change, what nobody can make where another one edits the job's
+    /// files.
     pub(super) fn drop_idle(&self, proposed: &mut Vec<Proposed<'_>>) {
         let is_edit = |other: &Proposed<'_>| other.patch.diff.is_some() && !other.is_short;
         if proposed.iter().any(is_edit) {
-            proposed.retain(|other| !other.is_no_edit());
+            let mut is_best = true;
+            proposed.retain(|other| std::mem::take(&mut is_best) || !other.is_no_edit());
         }
         let is_part = |at: usize| proposed[..at].iter().any(|before| proposed[at].is_part_of(before));
         let parts: Vec<bool> = (0..proposed.len()).map(is_part).collect();
