@@ -207,12 +207,18 @@ impl Case {
             || self.killed_beside(event)
     }
 
-    /// Whether `event` is the program's own word of a request that was refused, with no stack that it ended in: an exception that is not
-    /// caught prints one.
+    /// Whether `event` is the program's own word of a request that was refused, in a line that also says what it did about it, with no stack
+    /// that it ended in. Native programs never print one, so that alone shows nothing.
     fn is_caught(&self, event: &Event) -> bool {
+        const WORDS: [&str; 9] =
+            ["probe", "caught", "retry", "halv", "falling back", "fall back", "skipping", "skipped", "smaller"];
+        let line = event.at.text.to_lowercase();
+        let is_answered = WORDS.iter().any(|word| line.contains(word));
         let refuses =
             |shortage: &crate::model::Shortage| matches!(shortage.kind, Kind::GpuOom | Kind::HostAllocFailure);
-        matches!(&event.what, What::Shortage(shortage) if refuses(shortage)) && self.stack_of(event).is_none()
+        is_answered
+            && matches!(&event.what, What::Shortage(shortage) if refuses(shortage))
+            && self.stack_of(event).is_none()
     }
 
     /// Whether the job trained for `steps` more steps after `event`, until it failed of something else.

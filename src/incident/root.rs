@@ -128,7 +128,8 @@ fn recovered(case: &Case, event: &Event, severity: Severity, attempts: &Attempts
     let died = || case.index.ends_after(here);
     match severity {
         Severity::Swallowed => false,
-        Severity::Retried => went_on || !died() || case.outlived(event, 1),
+        // What failed of something else after that did not fail of this.
+        Severity::Retried => went_on || !died() || case.outlived(event, 0),
         Severity::Fatal | Severity::Pressure => {
             went_on && !died()
                 || case.survived(event)
@@ -249,9 +250,21 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
 
 /// Whether the line of a kill says that what was killed is started again.
 fn says_again(line: &str) -> bool {
-    const WORDS: [&str; 8] = ["resubmit", "retry", "retried", "restart", "respawn", "requeue", "reschedul", "attempt"];
+    const WORDS: [&str; 9] = [
+        "resubmitt",
+        "retrying",
+        "be retried",
+        "will retry",
+        "restarting",
+        "respawning",
+        "requeued",
+        "requeueing",
+        "rescheduling",
+    ];
+    const AGAINST: [&str; 5] = ["no more", "giving up", "give up", "limit", "not "];
     let line = line.to_ascii_lowercase();
-    WORDS.iter().any(|word| line.contains(word))
+    let says = |words: &[&str]| words.iter().any(|word| line.contains(word));
+    says(&WORDS) && !says(&AGAINST)
 }
 
 /// Whether a bare word of a kill follows at once the exception of a fault that the program made itself: servers kill what is left of their

@@ -180,7 +180,8 @@ fn julia(line: &str) -> IResult<&str, NativeCall<'_>> {
     let (left, (_, name)) = (delimited(char('['), digit1, (char(']'), char(' '))), name).parse(line)?;
     // A call of nothing but a name is prose, unless a place follows.
     let (_, arguments) = verify(rest, |rest: &str| {
-        rest.trim().is_empty() || rest.starts_with(['(', '{', ')']) || rest.contains(".jl:") || rest.starts_with(" (")
+        let has_arguments = rest.starts_with(['(', '{', ')']) && rest.ends_with([')', '}']);
+        rest.is_empty() || has_arguments || rest.contains(".jl:") || rest.ends_with("[inlined]")
     })
     .parse(left)?;
     let file = arguments.rsplit_once(" at ").or_else(|| arguments.rsplit_once(" @ ")).map_or("", |(_, place)| place);
@@ -401,6 +402,10 @@ mod tests {
     fn prose_is_no_call() {
         for line in [
             "[3] of 8 workers is gone",
+            "[1] job(x) done",
+            "[2] Killed (core dumped)",
+            "[1] job(x) done",
+            "[2] Killed (core dumped)",
             "1 of 8 workers is gone",
             "#1 cause of trouble",
             "3 epochs (of 10)",

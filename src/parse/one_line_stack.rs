@@ -6,11 +6,11 @@
 //! to the left.
 
 use nom::branch::alt;
-use nom::bytes::complete::{tag, take_until, take_while, take_while1};
+use nom::bytes::complete::{tag, take_while, take_while_m_n, take_while1};
 use nom::character::complete::{char, digit1, space0, space1};
-use nom::combinator::{opt, recognize, verify};
+use nom::combinator::{opt, peek, recognize, verify};
 use nom::multi::{many1, separated_list1};
-use nom::sequence::{delimited, preceded};
+use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Parser};
 
 use super::{Example, Grammar, Record};
@@ -21,6 +21,10 @@ pub struct OneLineStack;
 
 /// Deeper stacks are recursion; the outermost calls suffice to tell the phase.
 const DEEPEST: usize = 100;
+/// No path or name is longer; a line may be a megabyte.
+const LONGEST: usize = 256;
+/// Nor are more marks found between two calls.
+const WIDEST: usize = 12;
 
 impl Grammar for OneLineStack {
     fn producer(&self) -> &'static str {
@@ -89,15 +93,20 @@ fn as_json(line: &str) -> Option<Vec<Call>> {
 
 /// `train.py:88 step -> flow.py:61 inverse`, two calls or more.
 fn chain(line: &str) -> Option<Vec<Call>> {
-    // A cheap check first: most lines with a place in the source have no second one.
-    let (first, second) = line.split_once(".py")?;
-    if !second.contains(".py") {
-        return None;
-    }
+    /// The first call is looked for around so many source files; a logger may name one of its own before.
+    const FILES: usize = 4;
     let is_word = |c: char| c.is_alphanumeric() || "_./-~<".contains(c);
-    let mut starts = first.char_indices().map(|(at, _)| at).filter(|at| !line[..*at].ends_with(is_word));
+    // A cheap check first: most lines with a place in the source have no second one.
+    let files = || line.match_indices(".py");
+    files().nth(1)?;
+    let starts = files().take(FILES).flat_map(|(end, _)| {
+        let from = line.floor_char_boundary(end.saturating_sub(LONGEST));
+        let places = line[from..end].char_indices().map(move |(at, _)| from + at);
+        places.filter(|at| !line[..*at].ends_with(is_word))
+    });
+    let found = |at: usize| joined(&line[at..]).ok().filter(|(_, (calls, _))| calls.len() > 1);
     let (_, (mut calls, joint)) =
-        starts.find_map(|at| joined(&line[at..]).ok().filter(|(_, (calls, _))| calls.len() > 1))?;
+        starts.filter(|at| line[*at..].starts_with(|c: char| is_word(c) || c == '(')).find_map(found)?;
     if joint.contains("<-") || joint.contains("< ") || joint.contains('←') {
         calls.reverse();
     }
@@ -115,7 +124,7 @@ fn joined(text: &str) -> IResult<&str, (Vec<(&str, &str)>, &str)> {
 /// An arrow, a bar or a comma, and a call, whose own brackets and quotes may be the last of the marks.
 fn next_call(text: &str) -> IResult<&str, (&str, (&str, &str))> {
     let is_mark = |c: char| c.is_whitespace() || "-=><→←»›|,;[]()'\"".contains(c);
-    let (_, marks) = take_while1(is_mark).parse(text)?;
+    let (_, marks) = take_while_m_n(1, WIDEST, is_mark).parse(text)?;
     let is_joint = |joint: &str| joint.contains(['>', '<', '→', '←', '»', '›', '|', ',', ';']);
     let ends = marks.char_indices().map(|(at, mark)| at + mark.len_utf8()).rev();
     for end in ends.take_while(|end| is_joint(&text[..*end])) {
@@ -133,20 +142,16 @@ fn call(text: &str) -> IResult<&str, (&str, &str)> {
 
 /// `<FrameSummary file /w/train.py, line 88 in step>`
 fn summary(text: &str) -> IResult<&str, (&str, &str)> {
-    let name = take_until(">");
-    // The name of a module or a comprehension has brackets of its own.
-    let bracketed = recognize((char('<'), take_until(">>"), char('>')));
-    let (left, (_, file, _, _, _, function, _)) = (
-        tag("<FrameSummary file "),
-        source_file,
-        tag(", line "),
-        digit1,
-        tag(" in "),
-        alt((bracketed, name)),
-        char('>'),
-    )
-        .parse(text)?;
+    let place = (tag("<FrameSummary file "), source_file, tag(", line "), digit1, tag(" in "));
+    let (left, ((_, file, _, _, _), function, _)) = (place, summarised, char('>')).parse(text)?;
     Ok((left, (file, function)))
+}
+
+/// The name of a function within a summary; that of a module or a comprehension has brackets of its own.
+fn summarised(text: &str) -> IResult<&str, &str> {
+    let name = || take_while_m_n(1, LONGEST, |c: char| c != '>');
+    let bracketed = recognize((char('<'), name(), char('>')));
+    alt((terminated(bracketed, peek(char('>'))), name())).parse(text)
 }
 
 /// `('train.py', 88, 'step')`
@@ -195,12 +200,12 @@ fn r_calls(text: &str) -> IResult<&str, Vec<&str>> {
 }
 
 fn name(text: &str) -> IResult<&str, &str> {
-    let name = take_while1(|c: char| c.is_alphanumeric() || "_.<>".contains(c));
+    let name = take_while_m_n(1, LONGEST, |c: char| c.is_alphanumeric() || "_.<>".contains(c));
     verify(name, |name: &str| name.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '<')).parse(text)
 }
 
 fn source_file(text: &str) -> IResult<&str, &str> {
-    let path = take_while1(|c: char| !c.is_whitespace() && !":,\"'()[]|@".contains(c));
+    let path = take_while_m_n(1, LONGEST, |c: char| !c.is_whitespace() && !":,\"'()[]|@".contains(c));
     verify(path, |path: &str| path.ends_with(".py")).parse(text)
 }
 
@@ -246,6 +251,7 @@ mod tests {
             "where: train.py:run:8 → w/loop.py:step:12",
             "w/loop.py:12 in step() <- train.py:8 in run()",
             "step() at w/loop.py:12 ← run() at train.py:8",
+            "2026-10-02 watch.py:7 - died in train.py:8 run -> w/loop.py:12 step",
         ] {
             assert_eq!(functions(line), ["run", "step"], "{line}");
         }

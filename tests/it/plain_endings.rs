@@ -16,6 +16,25 @@ fn a_program_that_says_how_long_it_took_outlived_what_it_caught() -> Outcome {
     assert_eq!(report(&[("job.log", &done)])?.verdict, Kind::None);
     let open = "sort 001/090\nsort 060/090   part 5 exited 137, giving up\n";
     assert_eq!(report(&[("job.log", open)])?.verdict, Kind::SigkillUnattributed);
+    for end in [
+        "worker 3 exited 137, restart limit reached: no more restarts",
+        "part 5 exited 137 (attempt 3 of 3), giving up",
+    ] {
+        let log = format!("sort 001/090\n{end}\ndone in 0:10:00, 3 parts\n");
+        assert_eq!(report(&[("job.log", &log)])?.verdict, Kind::SigkillUnattributed, "{end}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_a_shell_says_behind_a_failure_does_not_undo_it() -> Outcome {
+    for failed in [
+        "CUDA error: out of memory",
+        "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9000.00 MiB on device 0: cudaMalloc failed: out of memory",
+    ] {
+        let log = format!("loading weights\n{failed}\nUploading logs\nDone in 3 s\n");
+        assert_eq!(report(&[("job.log", &log)])?.verdict, Kind::GpuOom, "{failed}");
+    }
     Ok(())
 }
 

@@ -75,8 +75,33 @@ const BEHIND: [&str; 12] = ["with", "for", "from", "to", "in", "into", "on", "at
 /// Words that may precede the verb in the announcement itself.
 const OPENING: [&str; 7] = ["start", "starting", "started", "begin", "beginning", "now", "currently"];
 
-/// What stands behind a tag when its phase is over: `[save] done in 12 s`.
-const OVER: [&str; 8] = ["done", "finished", "saved", "complete", "completed", "ok", "wrote", "written"];
+/// What stands behind a tag when its phase is over: `[save] done in 12 s`, `[val] epoch 1 loss 2.1`.
+const OVER: [&str; 18] = [
+    "done",
+    "finished",
+    "saved",
+    "complete",
+    "completed",
+    "ok",
+    "wrote",
+    "written",
+    "loss",
+    "acc",
+    "accuracy",
+    "score",
+    "f1",
+    "bleu",
+    "ppl",
+    "auc",
+    "mse",
+    "mae",
+];
+/// What stands behind a tag that tells of a setting or of nothing done: `[save] checkpoint every 500 steps`.
+const NOTHING: [&str; 11] =
+    ["every", "interval", "skipped", "skipping", "skip", "no", "none", "disabled", "enabled", "ready", "not"];
+/// So many bytes may stand before a tag, so many words behind it are read.
+const BEFORE_TAG: usize = 64;
+const BEHIND_TAG: usize = 6;
 
 impl Announcements {
     pub fn add(&mut self, row: AnnouncementRow, mark: Mark) -> Result<(), String> {
@@ -140,15 +165,20 @@ impl Announcements {
 
     /// What the tag before the message of `line` announces. A tag alone is a section of a printed configuration.
     fn tagged(&self, line: &str) -> Option<&Mark> {
-        let (before, tag) = line.split_once('[').filter(|(before, _)| before.len() < FIRST)?;
+        let (before, tag) = line.split_once('[').filter(|(before, _)| before.len() < BEFORE_TAG)?;
+        let is_apart = before.is_empty() || before.ends_with([' ', '\t', ']']);
         let (tag, behind) = tag.split_once(']')?;
         let word = tag.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches([' ', '#', '-', '_', ':']);
-        let Some([begins, over]) = self.of_tag.get(&word.to_lowercase()) else {
+        let Some([begins, over]) = self.of_tag.get(&word.to_lowercase()).filter(|_| is_apart) else {
             // A rank or a level may stand in brackets of its own.
             return if before.trim().is_empty() { self.tagged(behind) } else { None };
         };
-        let (_, first) = words(behind).next()?;
-        Some(if OVER.contains(&first.as_str()) { over } else { begins })
+        let behind: Vec<String> = words(behind).map(|(_, word)| word).take(BEHIND_TAG).collect();
+        let says = |known: &[&str]| behind.iter().any(|word| known.contains(&word.as_str()));
+        match says(&OVER) {
+            true => Some(over),
+            false => (!behind.is_empty() && !says(&NOTHING)).then_some(begins),
+        }
     }
 
     /// What the verb with which the message of `line` begins announces.
@@ -215,7 +245,7 @@ mod tests {
     #[test]
     fn programs_announce_what_they_do_in_their_own_words() -> Result<(), Box<dyn std::error::Error>> {
         let phases = Knowledge::shipped()?.phases;
-        let cases: [(&str, Option<(Phase, bool)>); 42] = [
+        let cases: [(&str, Option<(Phase, bool)>); 46] = [
             ("Saving full state dict to /ckpt/step2000", Some((CheckpointSave, false))),
             ("[rank0] trainer: gathering state_dict on rank 0", Some((CheckpointSave, false))),
             (">> Dumping weights to disk", Some((CheckpointSave, false))),
@@ -248,6 +278,10 @@ mod tests {
             ("[eval]", None),
             ("[save] done in 12 s", Some((CheckpointSave, true))),
             ("[saved] x", None),
+            ("[val] epoch 1 loss 2.1 acc 0.8", Some((Evaluation, true))),
+            ("[save] checkpoint every 500 steps", None),
+            ("[restore] skipped: no checkpoint", None),
+            ("metrics[val] 3", None),
             // A path, a sentence, an option and a name announce nothing.
             ("/data/loading model/x", None),
             ("It is slow while loading model weights", None),

@@ -78,12 +78,12 @@ pub(super) fn event(record: &Record) -> Option<Event> {
     Some(event)
 }
 
-/// Whether `next` is the rest of the message that begins in `first`, broken before one of its containers.
-pub(super) fn goes_on(first: &str, next: &str) -> Option<Joint> {
-    let Some(begun) = [RESOURCE, CONDITION].iter().find_map(|head| first.find(head)) else { return None };
+/// Whether `next` is the rest of the message of which `read` is the beginning, broken before one of its containers.
+pub(super) fn goes_on(read: &str, next: &str) -> Option<Joint> {
+    let begun = [RESOURCE, CONDITION].iter().find_map(|head| read.find(head))?;
     // YAML folds what stands in quotes at its width.
-    let quote = first[..begun].chars().next_back().filter(|c| ['\'', '"'].contains(c));
-    let is_folded = quote.is_some_and(|quote| !first[begun..].contains(quote)) && next.starts_with(' ');
+    let quote = read[..begun].chars().next_back().filter(|c| ['\'', '"'].contains(c));
+    let is_folded = quote.is_some_and(|quote| !read[begun..].contains(quote)) && next.starts_with(' ');
     let is_container = next.trim_start().starts_with("Container ") && next.contains(" was using ");
     if is_folded { Some(Joint::Blank) } else { is_container.then_some(Joint::Line) }
 }

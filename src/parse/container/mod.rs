@@ -77,7 +77,7 @@ impl Grammar for Container {
         if is_status_reason(first) {
             return status_follows(record, next);
         }
-        if let Some(joint) = eviction::goes_on(first, next.body()) {
+        if let Some(joint) = eviction::goes_on(record.text(), next.body()) {
             return Follow::Join(joint);
         }
         const LABELS: [&str; 13] = [

@@ -14,8 +14,9 @@ pub(super) struct LoopLines {
 const OFTEN: u32 = 3;
 
 impl LoopLines {
-    /// Whether `body`, which has a figure that loops report, has the words of others before it.
-    pub fn is_of_loop(&mut self, body: &str) -> bool {
+    /// Whether `body`, which has a figure that loops report, has the words of others before it. What an evaluation or a rollout prints
+    /// does not count: `may_begin` says whether no such phase is under way.
+    pub fn is_of_loop(&mut self, body: &str, may_begin: bool) -> bool {
         let is_number = |byte: u8| byte.is_ascii_digit() || b" .,-+%".contains(&byte);
         let (mut hasher, mut numbers, mut within) = (DefaultHasher::new(), 0, false);
         for byte in body.bytes() {
@@ -26,6 +27,10 @@ impl LoopLines {
             }
         }
         let shape = hasher.finish();
+        let before = self.shapes.iter().any(|(known, times)| *known == shape && *times >= OFTEN);
+        if !may_begin {
+            return before && numbers > 1;
+        }
         let known = self.shapes.iter().position(|(known, _)| *known == shape).unwrap_or_else(|| {
             self.next = (self.next + 1) % self.shapes.len();
             self.shapes[self.next] = (shape, 0);
@@ -46,8 +51,20 @@ mod tests {
         let mut lines = LoopLines::default();
         let told =
             ["it 10 | loss 1.20", "it 20 | loss 1.1", "it 30 | loss 1.05", "loss: see the docs", "it 40 | loss 1.0"];
-        assert_eq!(told.map(|line| lines.is_of_loop(line)), [false, false, true, false, true]);
+        assert_eq!(told.map(|line| lines.is_of_loop(line, true)), [false, false, true, false, true]);
         let mut lines = LoopLines::default();
-        assert!(!["loss = x"; 4].map(|line| lines.is_of_loop(line)).contains(&true));
+        assert!(!["loss = x"; 4].map(|line| lines.is_of_loop(line, true)).contains(&true));
+    }
+
+    #[test]
+    fn what_an_evaluation_prints_is_of_no_training_loop() {
+        let mut lines = LoopLines::default();
+        let told = ["doc 1: nll 3.1", "doc 2: nll 3.0", "doc 3: nll 2.9", "doc 4: nll 3.2"];
+        assert!(!told.map(|line| lines.is_of_loop(line, false)).contains(&true));
+        assert_eq!(
+            ["t 1 nll 3.1", "t 2 nll 3.0", "t 3 nll 2.9"].map(|line| lines.is_of_loop(line, true)),
+            [false, false, true]
+        );
+        assert!(lines.is_of_loop("t 4 nll 2.8", false));
     }
 }

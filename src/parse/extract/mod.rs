@@ -31,7 +31,8 @@ use super::{Follow, Grammar, reader};
 use crate::knowledge::{self, Inputs, Knowledge, Mark, Phases};
 use crate::model::word::Word;
 use crate::model::{
-    Clock, Event, Figure, FigureName, LineContext, LineNumber, PhaseMark, Severity, TimelinePoint, Timestamp, What,
+    Clock, Event, Figure, FigureName, LineContext, LineNumber, Phase, PhaseMark, Severity, TimelinePoint, Timestamp,
+    What,
 };
 use crate::scan::{Anchors, LineSink, RawLine, SearchError};
 
@@ -338,7 +339,12 @@ impl<'g> Extractor<'g> {
     fn note_phase(&mut self, origin: usize, line: &Line<'_>, signs: &Signs) {
         let body = line.body();
         let bar = if signs.has_bar { progress::bar(body) } else { None };
-        let is_step = signs.is_step(body) || signs.may_be_step() && self.loop_lines.is_of_loop(body);
+        let is_apart = |mark: &PhaseMark| {
+            !mark.ended
+                && matches!(mark.phase, Phase::Evaluation | Phase::Rollout | Phase::Inference | Phase::Experience)
+        };
+        let may_begin = !self.marks.get(&origin).or(self.now.any.as_ref()).is_some_and(is_apart);
+        let is_step = signs.is_step(body) || signs.may_be_step() && self.loop_lines.is_of_loop(body, may_begin);
         if is_step || bar.as_ref().is_some_and(|bar| bar.done > 0) {
             self.now.progress += 1;
             self.now.steps += u64::from(is_step);

@@ -95,9 +95,12 @@ impl SignSearch {
             Meaning::Shortage => signs.shortage = signs.shortage.or(Some(end)),
             Meaning::Device => signs.device = true,
             Meaning::Progress(ProgressWord::Bar) => signs.has_bar = true,
-            Meaning::Progress(ProgressWord::Loss) => signs.has_loss = true,
+            Meaning::Progress(ProgressWord::Loss) => {
+                signs.has_loss = true;
+                signs.has_metric |= is_word(body, end, "loss".len());
+            }
             Meaning::Progress(ProgressWord::Step) => signs.has_step = true,
-            Meaning::Progress(ProgressWord::Metric) => signs.has_metric = true,
+            Meaning::Progress(ProgressWord::Metric(length)) => signs.has_metric |= is_word(body, end, length),
         });
         if signs.messages & !self.last_resorts != 0 {
             signs.messages &= !self.last_resorts;
@@ -114,8 +117,15 @@ impl Signs {
 
     /// Whether `body` has a figure that training loops report, in whatever words: `t 120 | nll 2.1`.
     pub fn may_be_step(&self) -> bool {
-        self.has_loss || self.has_metric
+        self.has_metric
     }
+}
+
+/// Whether the `length` bytes before `end` are no part of a longer word: `ppl`, but not in `Applying`.
+fn is_word(body: &str, end: usize, length: usize) -> bool {
+    let is_letter = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = body.as_bytes();
+    !is_letter(bytes.get(end)) && !is_letter(end.checked_sub(length + 1).and_then(|before| bytes.get(before)))
 }
 
 #[cfg(test)]

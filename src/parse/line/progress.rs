@@ -100,8 +100,8 @@ pub(in crate::parse) enum ProgressWord {
     Loss,
     /// The number of a step.
     Step,
-    /// Another figure that each step of a training loop reports.
-    Metric,
+    /// Another figure that each step of a training loop reports: so many letters that must be a word of their own.
+    Metric(usize),
 }
 
 /// Words that occur in lines of progress.
@@ -115,13 +115,13 @@ pub(in crate::parse) const WORDS: &[(&str, ProgressWord)] = &[
     ("Iter", ProgressWord::Step),
     ("epoch", ProgressWord::Step),
     ("Epoch", ProgressWord::Step),
-    ("reward", ProgressWord::Metric),
-    ("ppl", ProgressWord::Metric),
-    ("nll", ProgressWord::Metric),
-    ("elbo", ProgressWord::Metric),
-    ("psnr", ProgressWord::Metric),
-    ("grad_norm", ProgressWord::Metric),
-    ("gnorm", ProgressWord::Metric),
+    ("reward", ProgressWord::Metric(6)),
+    ("ppl", ProgressWord::Metric(3)),
+    ("nll", ProgressWord::Metric(3)),
+    ("elbo", ProgressWord::Metric(4)),
+    ("psnr", ProgressWord::Metric(4)),
+    ("grad_norm", ProgressWord::Metric(9)),
+    ("gnorm", ProgressWord::Metric(5)),
 ];
 
 /// Stands between a bar's percentage and the bar.
