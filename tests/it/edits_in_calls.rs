@@ -131,3 +131,69 @@ fn a_part_of_a_change_before_it_is_no_other_change() -> Outcome {
     assert!(turned(&end)?.iter().all(|knob| !knob.ends_with("fsdp_sync_module_states")), "{:?}", turned(&end)?);
     Ok(())
 }
+
+#[test]
+fn a_factor_of_what_a_backward_pass_starts_from_has_no_graph() -> Outcome {
+    for (body, kept) in [
+        ("weight = len(x) / 32\n        (weight * objective).backward()\n        summed += weight", None),
+        (
+            "objective.backward()\n        objective = objective.cpu().detach().numpy()\n        summed += objective",
+            None,
+        ),
+        ("objective.backward()\n        objective = objective.detach()\n        summed += objective", None),
+        (
+            "weight = len(x) / 32\n        (weight * objective).backward()\n        summed += objective",
+            Some("objective"),
+        ),
+        (
+            "objective = objective / x.size(0)\n        objective.backward()\n        summed += objective",
+            Some("objective"),
+        ),
+    ] {
+        let end = report(&[("job.log", &growing()), ("train.py", &training(body))])?;
+        let told: String = patches(&end)?.iter().filter_map(|patch| patch.diff.clone()).collect();
+        match kept {
+            Some(name) => assert!(told.contains(&format!("+        summed += {name}.detach()")), "{body}: {told}"),
+            None => assert!(!told.contains("detach()\n \n") && !told.contains("+        summed"), "{body}: {told}"),
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_sum_of_another_function_is_not_what_its_backward_pass_starts_from() -> Outcome {
+    let script = |head: &str| {
+        format!(
+            "import torch\ndef train():\n    running = 0\n    for x, y in loader:\n        out = net(x)\n        objective = crit(out, y)\n        objective.backward()\n        running += objective.item()\n\n{head}def check():\n    total = 0\n    for x, y in loader:\n        objective = crit(net(x), y)\n        total += objective\n    print(total)\n"
+        )
+    };
+    for head in ["@torch.no_grad()\n", ""] {
+        let end = report(&[("job.log", &growing()), ("train.py", &script(head))])?;
+        assert!(!serde_json::to_string(&end)?.contains("keeps the graph of every step"), "{head}");
+        let told: String = patches(&end)?.iter().filter_map(|patch| patch.diff.clone()).collect();
+        assert!(!told.contains("total += objective.detach()"), "{told}");
+    }
+    Ok(())
+}
+
+#[test]
+fn weights_that_exceed_the_gpu_in_16_bit_are_not_only_halved() -> Outcome {
+    let log = |gib| {
+        "Loading checkpoint shards:  25%|##5       | 2/8 [00:21<01:04, 10.7s/it]\n".to_owned()
+            + &stack(&[
+                (
+                    "/w/run.py",
+                    "<module>",
+                    "model = AutoModelForCausalLM.from_pretrained(\"Qwen/Qwen2.5-14B\").to(\"cuda\")",
+                ),
+                ("torch/nn/modules/module.py", "convert", "return t.to("),
+            ])
+            + &refused("136.00 MiB", gib)
+    };
+    let script = "import torch\nfrom transformers import AutoModelForCausalLM\nmodel = AutoModelForCausalLM.from_pretrained(\"Qwen/Qwen2.5-14B\").to(\"cuda\")\n";
+    let end = report(&[("job.log", &log(15.77)), ("run.py", script)])?;
+    assert!(turned(&end)?.iter().all(|knob| !knob.ends_with("dtype")), "{:?}", turned(&end)?);
+    let end = report(&[("job.log", &log(39.39)), ("run.py", script)])?;
+    assert_eq!(turned(&end)?[0], "from_pretrained.torch_dtype");
+    Ok(())
+}

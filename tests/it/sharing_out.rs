@@ -54,6 +54,15 @@ fn experts_are_shared_out_before_dense_matrices() -> Outcome {
     assert!(diff(&end)?.contains("--expert-model-parallel-size 4"), "{}", diff(&end)?);
     let dense = launch.replace("--moe-ffn-hidden-size 768 --num-experts 64 --moe-router-topk 4 ", "");
     assert!(!turned(&report(&[("job.log", &log), ("launch.sh", &dense)])?)?.contains(&"--expert-model-parallel-size"));
+    // What does not divide the experts, or the ranks, is refused at the start.
+    for (old, new, size) in [
+        ("--num-experts 64", "--num-experts 60", 4),
+        ("--nproc_per_node 8", "--nnodes 2 --nproc_per_node 6", 2),
+        ("--nproc_per_node 8", "--nnodes 2 --nproc_per_node 8", 8),
+    ] {
+        let end = report(&[("job.log", &log), ("launch.sh", &launch.replace(old, new))])?;
+        assert!(diff(&end)?.contains(&format!("--expert-model-parallel-size {size}")), "{new}: {}", diff(&end)?);
+    }
     let shared = launch.replace("--bf16", "--expert-model-parallel-size 4 --bf16");
     assert_ne!(turned(&report(&[("job.log", &log), ("launch.sh", &shared)])?)?[0], "--expert-model-parallel-size");
     Ok(())
@@ -118,7 +127,12 @@ fn a_model_in_32_bit_is_halved_before_another_one_is_trained() -> Outcome {
     let end = report(&[("job.log", &log), ("tune.py", script)])?;
     assert_eq!(turned(&end)?[0], "from_pretrained.torch_dtype");
     assert!(turned(&end)?.contains(&"optim"));
+    let preferences = script.replace("SFT", "DPO");
+    let preferences = report(&[("job.log", &log), ("tune.py", &preferences)])?;
+    let adapter = patches(&preferences)?.iter().find(|patch| patch.knob.ends_with(".peft_config"));
+    assert!(adapter.is_none_or(|patch| patch.knob == "DPOTrainer.peft_config" && patch.diff.is_some()), "{adapter:?}");
     let adapter = patches(&end)?.iter().find(|patch| patch.knob.ends_with(".peft_config")).ok_or("no adapter")?;
+    assert_eq!(adapter.knob, "SFTTrainer.peft_config");
     let added = adapter.diff.clone().unwrap_or_default();
     assert!(added_lines(&added).contains(&"import peft"), "{added}");
     assert!(added.contains("peft_config=peft.LoraConfig("), "{added}");
@@ -144,6 +158,34 @@ fn a_server_takes_all_cards_of_its_pod() -> Outcome {
     assert!(diff(&end(4)?)?.contains("--tensor-parallel-size=4"), "{}", diff(&end(4)?)?);
     assert!(diff(&end(8)?)?.contains("--tensor-parallel-size=8"), "{}", diff(&end(8)?)?);
     assert!(!diff(&end(1)?)?.contains("--tensor-parallel-size=4"));
+    // 28 heads are not shared out to 8 cards.
+    let seven = refused("448.00 MiB", 14.58);
+    let log = log.replace(&refused("448.00 MiB", 79.10), &seven);
+    let pod = pod(8).replace("meta-llama/Llama-3.1-70B-Instruct", "Qwen/Qwen2.5-7B-Instruct");
+    let end = report(&[("job.log", &log), ("deploy.yaml", &pod)])?;
+    assert!(diff(&end)?.contains("--tensor-parallel-size=4"), "{}", diff(&end)?);
+    Ok(())
+}
+
+#[test]
+fn a_limit_of_a_node_holds_the_copies_of_its_own_ranks() -> Outcome {
+    let log = "Loading checkpoint shards:  25%|##5       | 1/4 [00:08<00:24,  8.1s/it]\nE0720 10:11:12.300000 31 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: -9) local_rank: 2 (pid: 66) of binary: /opt/conda/bin/python\nslurmstepd: error: Detected 1 oom_kill event in StepId=501.0. Some of the step tasks have been OOM Killed.\nsrun: error: n1: task 0: Out Of Memory\n";
+    let script = "import torch\nfrom transformers import AutoModelForCausalLM\nmodel = AutoModelForCausalLM.from_pretrained(\"/models/Llama-3.1-8B\")\nmodel = model.to(\"cuda\")\n";
+    let end = |limit: u32| {
+        let job = format!(
+            "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --mem={limit}G\nsrun torchrun --nnodes=2 --nproc_per_node=8 adapt.py\n"
+        );
+        report(&[("job.log", log), ("adapt.py", script), ("job.sbatch", &job)])
+    };
+    for limit in [120, 300] {
+        let end = end(limit)?;
+        for patch in patches(&end)?.iter().filter(|patch| patch.knob == "--mem") {
+            // A limit that holds them all is no lower one afterwards.
+            let Some(to) = patch.to.as_ref().map(ToString::to_string) else { continue };
+            let amount: f64 = to.trim_end_matches(|end: char| !end.is_ascii_digit()).parse().unwrap_or_default();
+            assert!(amount > f64::from(limit), "{limit}: {to}");
+        }
+    }
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use std::ops::Range;
 use tree_sitter::Node as Syntax;
 
 use super::super::habits::Habits;
+use super::graphs::{Graphs, wanted};
 use super::literal::Definitions;
 use super::{assignments, dotted, frozen, in_order, in_place, many, outputs, parts};
 use crate::knowledge::{CodeWords, ends_in, is_among};
@@ -15,7 +16,10 @@ pub(super) const MOST: usize = 500;
 /// The longest value that is looked into: what is nested deeper nobody wrote.
 const LONGEST: usize = 400;
 /// How often one value is followed to those that it is made of.
-const ROUNDS: usize = 4;
+pub(super) const ROUNDS: usize = 4;
+
+/// How the names of classes end whose members are layers.
+const MODELS: [&str; 5] = ["Module", "Model", "ModuleList", "ModuleDict", "Sequential"];
 
 /// Ends a graph where a sum stays on its device, and where a list need not.
 const OFF_GRAPH: &str = ".detach()";
@@ -31,11 +35,13 @@ pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits 
             habits.calls.push(name);
         }
     }
+    let without_graph: Vec<Range<usize>> =
+        nodes.iter().filter_map(|node| many::without_graph(definitions, *node)).take(MOST).collect();
     // Looking for what is around a node takes time: not for more of them than people write.
     let kept: Vec<Kept<'_>> = nodes.iter().filter_map(|node| Kept::of(definitions, *node)).take(MOST).collect();
     if !kept.is_empty() {
         let wanted = wanted(definitions, nodes);
-        let starts = starts_of_backward(definitions, nodes);
+        let graphs = Graphs::of(definitions, nodes);
         // A function is walked through once, whatever it keeps.
         let mut returned: HashMap<usize, HashSet<&str>> = HashMap::new();
         let mut is_returned = |kept: &Kept<'_>| {
@@ -48,14 +54,19 @@ pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits 
         // A list grows by whole tensors, a sum mostly by a number: what weighs more is told first.
         let (lists, sums): (Vec<_>, Vec<_>) = kept.iter().partition(|kept| !kept.is_sum);
         for kept in lists.into_iter().chain(sums).filter(|kept| kept.outlives_a_step(definitions)) {
-            if !wanted.contains(kept.into) && !is_returned(kept) && !is_number(definitions, nodes, kept.value) {
+            // A sum of what has no graph, or that is made without one, is one number.
+            let has_no_graph = without_graph.iter().any(|span| span.contains(&kept.node.start_byte()));
+            let made = graphs.made_of(kept.value);
+            let takes_nothing =
+                made.is_off_graph && made.is_on_host || kept.is_sum && (made.is_off_graph || has_no_graph);
+            if !takes_nothing && !wanted.contains(kept.into) && !is_returned(kept) {
                 habits.keeps.push(kept.node.byte_range());
                 // What a backward pass starts from has the graph of its whole step.
-                let is_start = starts.contains(definitions.words(kept.value));
+                let is_start = !made.is_off_graph && !has_no_graph && graphs.starts_from(kept.value);
                 if is_start {
                     habits.keeps_graphs.push(kept.node.byte_range());
                 }
-                habits.releases.extend(kept.release(definitions, nodes, is_start));
+                habits.releases.extend(kept.release(definitions, nodes, is_start, made.is_off_graph));
                 if !kept.is_sum && outputs::is_whole(definitions, nodes, kept.value) {
                     habits.piles.push(kept.node.byte_range());
                     let edits = outputs::only_largest(definitions, nodes, kept.into, kept.value);
@@ -70,7 +81,7 @@ pub(super) fn of(definitions: &Definitions<'_>, nodes: &[Syntax<'_>]) -> Habits 
         let answers: Vec<(usize, String)> = answers.into_iter().filter(is_new).collect();
         habits.releases.extend(answers);
     }
-    habits.without_graph = nodes.iter().filter_map(|node| many::without_graph(definitions, *node)).take(MOST).collect();
+    habits.without_graph = without_graph;
     habits.repeats = nodes.iter().filter_map(|node| many::repeats(definitions, *node)).take(MOST).collect();
     habits.whole_graph = nodes.iter().find_map(|node| many::whole_graph(definitions, *node));
     if habits.whole_graph.is_some() {
@@ -155,9 +166,15 @@ impl<'t> Kept<'t> {
 
     /// Where a call must stand behind the value, if its name says that it is a tensor, and the call. Of all that a model gave, `out`, the part is
     /// kept that the code reads of it, the loss before all others: `out.loss`.
-    fn release(&self, definitions: &Definitions<'_>, nodes: &[Syntax<'_>], is_start: bool) -> Option<(usize, String)> {
+    fn release(
+        &self,
+        definitions: &Definitions<'_>,
+        nodes: &[Syntax<'_>],
+        is_start: bool,
+        is_made_off: bool,
+    ) -> Option<(usize, String)> {
         // What is made of a value without a graph has none either: `logits.detach().argmax(1)`.
-        let is_off = definitions.words(self.value).contains(OFF_GRAPH);
+        let is_off = is_made_off || definitions.words(self.value).contains(OFF_GRAPH);
         let call = match (self.is_sum, is_off) {
             (true, true) => return None,
             (true, false) => OFF_GRAPH,
@@ -195,16 +212,16 @@ pub(super) fn name<'t>(definitions: &Definitions<'t>, function: Syntax<'_>) -> O
 }
 
 /// The method that is called, if `function` is one of a value.
-fn method<'t>(definitions: &Definitions<'t>, function: Syntax<'_>) -> Option<&'t str> {
+pub(super) fn method<'t>(definitions: &Definitions<'t>, function: Syntax<'_>) -> Option<&'t str> {
     function.child_by_field_name("attribute").map(|method| definitions.words(method))
 }
 
 /// Whether `value` is short enough to look into.
-fn is_short(value: Syntax<'_>) -> bool {
+pub(super) fn is_short(value: Syntax<'_>) -> bool {
     value.byte_range().len() <= LONGEST
 }
 
-fn is_name(value: Syntax<'_>) -> bool {
+pub(super) fn is_name(value: Syntax<'_>) -> bool {
     matches!(value.kind(), "identifier" | "attribute" | "subscript")
 }
 
@@ -227,7 +244,7 @@ fn holds(definitions: &Definitions<'_>, value: Syntax<'_>) -> bool {
 }
 
 /// Whether the name of `value` is that of a tensor, and what is called of it makes another tensor.
-fn is_tensor(definitions: &Definitions<'_>, value: Syntax<'_>) -> bool {
+pub(super) fn is_tensor(definitions: &Definitions<'_>, value: Syntax<'_>) -> bool {
     let words = CodeWords::shipped();
     match value.kind() {
         "identifier" => definitions.words(value).split('_').any(|part| is_among(&words.tensors, part)),
@@ -281,77 +298,6 @@ fn keeps_graphs(definitions: &Definitions<'_>, node: Syntax<'_>) -> Option<Range
         runs_a_model |= last.split('_').any(|part| is_among(&words.models, part));
     }
     (runs_a_model && !is_settled).then(|| whole.byte_range())
-}
-
-/// The names of the values that a backward pass starts from: `total` of `total.backward()`, `scaler.scale(total).backward()` and
-/// `accelerator.backward(total / steps)`.
-fn starts_of_backward<'t>(definitions: &Definitions<'t>, nodes: &[Syntax<'t>]) -> HashSet<&'t str> {
-    let backward = &CodeWords::shipped().runs_backward;
-    let first = |call: Syntax<'t>| {
-        let given = call.child_by_field_name("arguments")?.named_child(0)?;
-        (given.kind() != "keyword_argument").then_some(given)
-    };
-    let start = |node: &Syntax<'t>| {
-        let function = node.child_by_field_name("function").filter(|_| node.kind() == "call")?;
-        method(definitions, function).filter(|method| is_among(backward, method))?;
-        let own = function.child_by_field_name("object")?;
-        // `accelerator.backward(loss)` is given what others call it of; `loss.backward(retain_graph=True)` is not.
-        let mut value = first(*node).unwrap_or(own);
-        for _ in 0..ROUNDS {
-            value = match value.kind() {
-                "parenthesized_expression" => value.named_child(0)?,
-                // What a loss is divided by is none.
-                "binary_operator" => value.child_by_field_name("left")?,
-                "call" => first(value)?,
-                _ => break,
-            };
-        }
-        is_name(value).then(|| definitions.words(value))
-    };
-    nodes.iter().filter_map(start).take(MOST).collect()
-}
-
-/// Whether the code makes `value`, a name, a number of the host just before: `loss = loss.item()`.
-fn is_number(definitions: &Definitions<'_>, nodes: &[Syntax<'_>], value: Syntax<'_>) -> bool {
-    const TAKES_OUT: [&str; 2] = ["item", "tolist"];
-    let name = definitions.words(value);
-    let before = assignments(nodes).filter(|(node, left, _)| {
-        node.end_byte() <= value.start_byte() && is_name(value) && definitions.words(*left) == name
-    });
-    let function = before.last().and_then(|(_, _, made)| made.child_by_field_name("function"));
-    function.is_some_and(|function| match function.kind() {
-        // `loss.float()` is a tensor still, `float(loss)` is none.
-        "attribute" => method(definitions, function).is_some_and(|method| TAKES_OUT.contains(&method)),
-        _ => definitions.words(function) == "float",
-    })
-}
-
-/// The names of the values that a backward pass starts from, and of what they are made of: their graphs are needed.
-fn wanted<'t>(definitions: &Definitions<'t>, nodes: &[Syntax<'t>]) -> HashSet<&'t str> {
-    let backward = &CodeWords::shipped().runs_backward;
-    let names =
-        |of: Syntax<'t>| in_order(of).into_iter().filter(|node| is_name(*node)).map(|node| definitions.words(node));
-    let mut wanted: HashSet<&str> = HashSet::new();
-    for node in nodes.iter().filter(|node| node.kind() == "call") {
-        let Some((function, arguments)) = parts(*node, "function", "arguments") else { continue };
-        if method(definitions, function).is_some_and(|method| is_among(backward, method)) {
-            wanted.extend(names(arguments).chain(function.child_by_field_name("object").into_iter().flat_map(names)));
-        }
-    }
-    let assigned: Vec<(&str, Syntax<'t>)> =
-        assignments(nodes).map(|(_, left, right)| (definitions.words(left), right)).take(MOST * ROUNDS).collect();
-    for _ in 0..ROUNDS {
-        let before = wanted.len();
-        for (left, right) in &assigned {
-            if wanted.contains(left) {
-                wanted.extend(names(*right));
-            }
-        }
-        if wanted.len() == before {
-            break;
-        }
-    }
-    wanted
 }
 
 /// Whether what `node` puts to a list in each pass of a loop, an array of the host, is what the loop reads: `images.append(batch.numpy())`, with
@@ -422,7 +368,7 @@ fn is_made_as_dictionary(definitions: &Definitions<'_>, nodes: &[Syntax<'_>], of
 }
 
 /// Whether `node` makes a list of Python objects, one for each sample, in a data set: `self.rows = [json.loads(line) for line in file]`, or
-/// `self.rows.append((x, y))` in a loop, in the `__init__` of a class with `__getitem__`.
+/// `self.rows.append((x, y))` in a loop, in the `__init__` of a class that is a data set.
 fn holds_records(definitions: &Definitions<'_>, node: Syntax<'_>) -> bool {
     let reads_objects = &CodeWords::shipped().reads_objects;
     let is_object = |value: Syntax<'_>| matches!(value.kind(), "call" | "dictionary" | "tuple" | "list");
@@ -442,12 +388,23 @@ fn holds_records(definitions: &Definitions<'_>, node: Syntax<'_>) -> bool {
         _ => None,
     };
     let init = || function_around(node).filter(|function| name(definitions, *function) == Some("__init__"));
-    let is_method = |node: &Syntax<'_>, wanted: &str| {
-        node.kind() == "function_definition" && name(definitions, *node) == Some(wanted)
-    };
     made.is_some_and(|(left, _)| definitions.words(left).starts_with("self."))
-        && init().and_then(|init| init.parent()).is_some_and(|class| {
-            let mut cursor = class.walk();
-            class.named_children(&mut cursor).any(|member| is_method(&member, "__getitem__"))
-        })
+        && init().and_then(|init| init.parent()).is_some_and(|body| is_data_set(definitions, body))
+}
+
+/// Whether `body` is that of a class whose objects are data sets: `__getitem__` gives their samples, and the class is one of them by its bases or
+/// knows how many it has. A model may have both for its layers.
+fn is_data_set(definitions: &Definitions<'_>, body: Syntax<'_>) -> bool {
+    let has = |wanted: &str| {
+        let mut cursor = body.walk();
+        let mut members =
+            body.named_children(&mut cursor).map(|member| member.child_by_field_name("definition").unwrap_or(member));
+        members.any(|member| member.kind() == "function_definition" && name(definitions, member) == Some(wanted))
+    };
+    let bases = body.parent().and_then(|class| class.child_by_field_name("superclasses")).map(in_order);
+    let bases: Vec<&str> = bases.unwrap_or_default().into_iter().map(|base| definitions.words(base)).collect();
+    let is_model = |base: &&str| MODELS.iter().any(|end| base.ends_with(end));
+    has("__getitem__")
+        && !bases.iter().any(is_model)
+        && (has("__len__") || bases.iter().any(|base| base.ends_with("Dataset")))
 }

@@ -8,6 +8,7 @@ mod attributes;
 mod code_reader;
 mod edit;
 mod frozen;
+mod graphs;
 mod habits;
 mod in_place;
 mod literal;
