@@ -265,3 +265,35 @@ fn hostile_code_is_read_in_time() -> Outcome {
     }
     Ok(())
 }
+
+#[test]
+fn samples_are_held_by_data_sets_and_layers_are_not() -> Outcome {
+    let class = |bases: &str, member: &str, length: &str| {
+        format!(
+            "import torch\nclass Held({bases}):\n    def __init__(self, n):\n        super().__init__()\n        for at in range(n):\n            self.held.append({member})\n    def __getitem__(self, at):\n        return self.held[at]\n{length}"
+        )
+    };
+    let length = "    def __len__(self):\n        return len(self.held)\n";
+    for (bases, member, length, count) in [
+        ("torch.utils.data.Dataset", "(read(at), at)", length, 1),
+        ("Dataset", "(read(at), at)", "", 1),
+        ("object", "(read(at), at)", length, 1),
+        ("nn.Module", "nn.Linear(8, 8)", "", 0),
+        ("nn.Module", "nn.Linear(8, 8)", length, 0),
+        ("object", "make(at)", "", 0),
+    ] {
+        let document = code(&class(bases, member, length))?;
+        assert_eq!(document.records().len(), count, "{bases} {member} {length}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_loader_takes_an_argument_of_its_own() -> Outcome {
+    let text = "import torch\nmodel, tokenizer = FastLanguageModel.from_pretrained(model_name=\"org/my-7b\")\n";
+    let set =
+        |key: &str| Ok::<_, Box<dyn Error>>(code(text)?.set_as(EntryKind::Setting, None, key, &"bfloat16".into()));
+    assert!(set("FastLanguageModel.from_pretrained.dtype")?.is_ok());
+    assert!(set("FastLanguageModel.from_pretrained.torch_dtype")?.is_err());
+    Ok(())
+}
