@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn programs_announce_what_they_do_in_their_own_words() -> Result<(), Box<dyn std::error::Error>> {
         let phases = Knowledge::shipped()?.phases;
-        let cases: [(&str, Option<(Phase, bool)>); 46] = [
+        let cases: [(&str, Option<(Phase, bool)>); 45] = [
             ("Saving full state dict to /ckpt/step2000", Some((CheckpointSave, false))),
             ("[rank0] trainer: gathering state_dict on rank 0", Some((CheckpointSave, false))),
             (">> Dumping weights to disk", Some((CheckpointSave, false))),
@@ -270,7 +270,6 @@ mod tests {
             ("reading notes.pt", None),
             ("[evaluator_config] 3", None),
             ("[values] 3 eval", None),
-            ("reading the npy file format", None),
             ("[plan] sharding=FULL_SHARD save_every=400", None),
             ("[save] block 11/60 rss 26.3 GiB", Some((CheckpointSave, false))),
             ("[INFO] [Eval] batch 12/80", Some((Evaluation, false))),
