@@ -731,11 +731,14 @@ class PatchNeeds(Value):
 
 @dataclass(frozen=True)
 class PatchSet(Value):
-    """Several patches that free enough memory together, but not alone."""
+    """Several patches that free enough memory together, but not alone; or, where that cannot be counted, that
+    are not known to free too little.
+    """
     knobs: List[str]
     """The settings; each belongs to one of the diagnosis' patches."""
     needs: PatchNeeds
-    """How much memory is needed at the moment of the incident after all these changes."""
+    """How much memory is needed at the moment of the incident after all these changes, where it can be counted.
+    """
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ struct Call {
 }
 
 impl Call {
-    fn new((file, function): (&str, &str)) -> Call {
+    fn new((file, function): Place<'_>) -> Call {
         Call { file: file.to_owned(), function: function.to_owned(), code: String::new() }
     }
 }
@@ -113,8 +113,11 @@ fn chain(line: &str) -> Option<Vec<Call>> {
     Some(calls.into_iter().map(Call::new).collect())
 }
 
+/// A source file and a function.
+type Place<'a> = (&'a str, &'a str);
+
 /// Calls, and what stands between the first two.
-fn joined(text: &str) -> IResult<&str, (Vec<(&str, &str)>, &str)> {
+fn joined(text: &str) -> IResult<&str, (Vec<Place<'_>>, &str)> {
     let (left, first) = call(text)?;
     let (_, (joint, _)) = next_call(left)?;
     let (left, others) = many1(next_call).parse(left)?;
@@ -122,7 +125,7 @@ fn joined(text: &str) -> IResult<&str, (Vec<(&str, &str)>, &str)> {
 }
 
 /// An arrow, a bar or a comma, and a call, whose own brackets and quotes may be the last of the marks.
-fn next_call(text: &str) -> IResult<&str, (&str, (&str, &str))> {
+fn next_call(text: &str) -> IResult<&str, (&str, Place<'_>)> {
     let is_mark = |c: char| c.is_whitespace() || "-=><→←»›|,;[]()'\"".contains(c);
     let (_, marks) = take_while_m_n(1, WIDEST, is_mark).parse(text)?;
     let is_joint = |joint: &str| joint.contains(['>', '<', '→', '←', '»', '›', '|', ',', ';']);
@@ -136,12 +139,12 @@ fn next_call(text: &str) -> IResult<&str, (&str, (&str, &str))> {
 }
 
 /// A source file and a function.
-fn call(text: &str) -> IResult<&str, (&str, &str)> {
+fn call(text: &str) -> IResult<&str, Place<'_>> {
     alt((summary, listed, placed_first, named_first)).parse(text)
 }
 
 /// `<FrameSummary file /w/train.py, line 88 in step>`
-fn summary(text: &str) -> IResult<&str, (&str, &str)> {
+fn summary(text: &str) -> IResult<&str, Place<'_>> {
     let place = (tag("<FrameSummary file "), source_file, tag(", line "), digit1, tag(" in "));
     let (left, ((_, file, _, _, _), function, _)) = (place, summarised, char('>')).parse(text)?;
     Ok((left, (file, function)))
@@ -155,7 +158,7 @@ fn summarised(text: &str) -> IResult<&str, &str> {
 }
 
 /// `('train.py', 88, 'step')`
-fn listed(text: &str) -> IResult<&str, (&str, &str)> {
+fn listed(text: &str) -> IResult<&str, Place<'_>> {
     let quoted = || char('\'').or(char('"'));
     let comma = || (char(','), space0);
     let (left, (file, _, _, _, function)) = (
@@ -170,7 +173,7 @@ fn listed(text: &str) -> IResult<&str, (&str, &str)> {
 }
 
 /// `train.py:88 step`, `train.py:88 in step()`, `train.py:88:step`, `train.py:88 (step)`, `train.py:step:88`
-fn placed_first(text: &str) -> IResult<&str, (&str, &str)> {
+fn placed_first(text: &str) -> IResult<&str, Place<'_>> {
     let joint = alt((tag(" in "), tag(":"), tag(" ("), tag(" ")));
     let numbered = (preceded(char(':'), digit1), joint, name).map(|(_, _, name)| name);
     let named = delimited(char(':'), name, (char(':'), digit1));
@@ -179,7 +182,7 @@ fn placed_first(text: &str) -> IResult<&str, (&str, &str)> {
 }
 
 /// `step@train.py:88`, `step (train.py:88)`, `step() at train.py:88`
-fn named_first(text: &str) -> IResult<&str, (&str, &str)> {
+fn named_first(text: &str) -> IResult<&str, Place<'_>> {
     let joint = alt((tag("@"), tag(" ("), tag(" at "), tag(" @ "), tag("(")));
     let (left, (function, _, _, file, _, _)) =
         (name, opt(tag("()")), joint, source_file, char(':'), digit1).parse(text)?;

@@ -103,8 +103,7 @@ impl Workbench<'_> {
         self.knowledge.lever(&proposed.patch.lever)?.price.filter(|_| !proposed.is_by_hand)
     }
 
-    /// Whether it suffices, and a device of unknown size that trains large models may well hold what it takes there: who offloads mostly
-    /// has a small one.
+    /// Whether it suffices, and a device of unknown size that trains large models may well hold what it takes there.
     fn is_enough(proposed: &Proposed<'_>) -> bool {
         /// What a device may have left, and what the smaller of those that train large models have in all, in GiB.
         const LEFT: f64 = 32.0;
@@ -113,7 +112,7 @@ impl Workbench<'_> {
         let moved = patch.effect.gpu_bytes.map_or(0.0, Bytes::gib);
         // What a device must hold in all says more than what it must hold besides.
         let fits = match patch.needs.gpu.filter(|need| need.capacity.is_none()) {
-            Some(need) => need.bytes.gib() <= IN_ALL && moved <= LEFT,
+            Some(need) => need.bytes.gib() <= IN_ALL,
             None => moved <= LEFT,
         };
         patch.suffices == Some(true) && fits

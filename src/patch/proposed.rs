@@ -35,7 +35,9 @@ impl Proposed<'_> {
     /// something that the given code does not have.
     fn is_no_edit(&self) -> bool {
         let Patch { diff, from, to, change, line, .. } = &self.patch;
-        let is_vague = to.is_none() && from.is_none() && !matches!(change, Some(Change::AtLeast(_)));
+        // A knob in words, or an option of a program that nobody knows, is told to people: every script has a batch.
+        let is_told = self.is_generic || self.patch.knob.contains(' ');
+        let is_vague = to.is_none() && from.is_none() && !is_told && !matches!(change, Some(Change::AtLeast(_)));
         let is_hint = self.is_python && line.as_deref().is_some_and(|line| line.ends_with('…'));
         diff.is_none() && (is_vague || is_hint || self.is_absent) && !self.is_advised && !self.is_first
     }

@@ -2,7 +2,7 @@
 
 use super::{Workbench, each_call};
 use crate::config::{Entry, EntryKind, Format};
-use crate::knowledge::{Knob, Target, Type, ends_in, is_named, plain_name};
+use crate::knowledge::{Knob, Target, Type, is_named, plain_name};
 use crate::launch::{file_of, without_file};
 
 impl Workbench<'_> {
@@ -86,34 +86,12 @@ impl Workbench<'_> {
             Some(_) => &*knob.spelling_at(version)?.name,
             None => knob.spelling_for_all()?,
         };
-        if let Some(name) = self.name_of_call(knob, spelled) {
-            return Some(name.to_owned());
-        }
         // If the error message names a variable, this version reads that one.
         let message = self.facts.text("message").unwrap_or_default();
         let is_variable = |name: &&str| name.split('.').next().is_some_and(|base| message.contains(base));
         let is_env = knob.target == Target::Env;
         let named = knob.names().filter(|_| is_env).find(is_variable);
         Some(named.unwrap_or(spelled).to_owned())
-    }
-
-    /// The name of an argument with the call that the job's code makes, of several that take it, if that is not the one of `spelled`:
-    /// `DPOTrainer.peft_config` for `SFTTrainer.peft_config`.
-    fn name_of_call<'k>(&self, knob: &'k Knob, spelled: &str) -> Option<&'k str> {
-        if knob.target != Target::Python {
-            return None;
-        }
-        let codes = || self.launch.documents().iter().filter(|document| document.format() == Format::Python);
-        let is_called = |name: &str| {
-            let function = name.rsplit_once('.').map(|(function, _)| function);
-            function.is_some_and(|function| {
-                let is_it = |call: &String| ends_in(call, function);
-                codes().any(|code| code.calls().iter().any(is_it))
-            })
-        };
-        let spelling = knob.spelling.iter().find(|spelling| *spelling.name == *spelled)?;
-        let mut others = spelling.names().filter(|name| !name.starts_with('-') && !name.contains('*'));
-        if is_called(spelled) { None } else { others.find(|name| is_called(name)) }
     }
 
     /// Whether the job's version takes other values for the name `written`, which another knob describes.

@@ -117,7 +117,7 @@ slurmstepd: error: Detected 1 oom_kill event in StepId=70012.0. Some of the step
     assert_eq!(report.job.world_size, Some(4));
     let (cause, changes) = advice(&report);
     assert_eq!(cause, "checkpoint_load_duplication");
-    assert!(changes.iter().any(|change| change == "--mem 138G"), "{changes:?}");
+    assert!(changes.iter().any(|change| change == "--mem 243G"), "{changes:?}");
     assert!(!changes.iter().any(|change| change.contains("IterableDataset")), "{changes:?}");
     Ok(())
 }

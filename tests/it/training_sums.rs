@@ -213,7 +213,8 @@ fn objects_that_workers_copy_page_by_page_are_held_otherwise() -> Outcome {
         )
     };
     let objects = report(&[("job.log", &log), ("train.py", &script("[json.loads(line) for line in open(path)]"))])?;
-    assert_eq!((cause(&objects)?, turned(&objects)?[0]), ("dataloader_memory", "records in Arrow or NumPy"));
+    assert_eq!(cause(&objects)?, "dataloader_memory");
+    assert!(turned(&objects)?.contains(&"records in Arrow or NumPy"), "{:?}", turned(&objects)?);
     // One mapped array has nothing to copy.
     let mapped = report(&[("job.log", &log), ("train.py", &script("np.load(path, mmap_mode='r')"))])?;
     assert!(!turned(&mapped)?.contains(&"records in Arrow or NumPy"), "{:?}", turned(&mapped)?);
@@ -275,12 +276,13 @@ fn what_is_too_little_by_its_own_figures_stands_behind_what_is_enough() -> Outco
 }
 
 #[test]
-fn optimizer_states_go_to_a_disk_where_nobody_knows_what_the_gpus_hold() -> Outcome {
+fn words_for_people_are_no_key_of_a_file() -> Outcome {
     let offloads = "{\n  \"bf16\": {\"enabled\": true},\n  \"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}},\n  \"train_micro_batch_size_per_gpu\": \"auto\"\n}\n";
     let end = report(&[("job.log", &offloaded_to_a_small_host("")), ("ds.json", offloads)])?;
-    let disk = patches(&end)?.iter().find(|patch| patch.knob.ends_with(".nvme_path")).ok_or("no disk")?;
-    let diff = disk.diff.as_deref().unwrap_or_default();
-    assert!(diff.contains("\"device\": \"nvme\"") && diff.contains("\"nvme_path\": \"/local_nvme\""), "{diff}");
+    let disk = patches(&end)?.iter().find(|patch| patch.knob.contains("NVMe")).ok_or("no disk")?;
+    // What to write is said, since only the user knows the path of the disk.
+    assert_eq!((disk.diff.as_deref(), disk.edits.len()), (None, 0));
+    assert!(disk.line.as_deref().is_some_and(|line| line.contains("\"device\": \"nvme\"")), "{disk:?}");
     Ok(())
 }
 

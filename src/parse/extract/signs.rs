@@ -97,10 +97,10 @@ impl SignSearch {
             Meaning::Progress(ProgressWord::Bar) => signs.has_bar = true,
             Meaning::Progress(ProgressWord::Loss) => {
                 signs.has_loss = true;
-                signs.has_metric |= is_word(body, end, "loss".len());
+                signs.has_metric |= is_valued(body, end, "loss".len());
             }
             Meaning::Progress(ProgressWord::Step) => signs.has_step = true,
-            Meaning::Progress(ProgressWord::Metric(length)) => signs.has_metric |= is_word(body, end, length),
+            Meaning::Progress(ProgressWord::Metric(length)) => signs.has_metric |= is_valued(body, end, length),
         });
         if signs.messages & !self.last_resorts != 0 {
             signs.messages &= !self.last_resorts;
@@ -121,11 +121,18 @@ impl Signs {
     }
 }
 
-/// Whether the `length` bytes before `end` are no part of a longer word: `ppl`, but not in `Applying`.
-fn is_word(body: &str, end: usize, length: usize) -> bool {
-    let is_letter = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+/// Whether the `length` bytes before `end` name a number behind them and are no part of a longer word: `ppl: 12.1`, but not `Applying` or
+/// `loss_utils.py`.
+fn is_valued(body: &str, end: usize, length: usize) -> bool {
+    /// So many marks may stand between a name and its number.
+    const MARKS: usize = 4;
     let bytes = body.as_bytes();
-    !is_letter(bytes.get(end)) && !is_letter(end.checked_sub(length + 1).and_then(|before| bytes.get(before)))
+    let is_letter = |before: usize| bytes.get(before).is_some_and(u8::is_ascii_alphanumeric);
+    let mut behind = bytes.iter().skip(end).take(MARKS + 1).skip_while(|byte| b" :='\"|-+".contains(byte));
+    let is_number = behind.next().is_some_and(u8::is_ascii_digit);
+    is_number
+        && bytes.get(end).is_some_and(|next| !next.is_ascii_alphanumeric())
+        && !end.checked_sub(length + 1).is_some_and(is_letter)
 }
 
 #[cfg(test)]
