@@ -9,7 +9,7 @@ use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while, take_while_m_n, take_while1};
 use nom::character::complete::{char, digit1, space0, space1};
 use nom::combinator::{opt, peek, recognize, verify};
-use nom::multi::{many1, separated_list1};
+use nom::multi::{many0, separated_list1};
 use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Parser};
 
@@ -72,6 +72,8 @@ fn as_json(line: &str) -> Option<Vec<Call>> {
     const FILES: [&str; 4] = ["filename", "file", "abs_path", "path"];
     const FUNCTIONS: [&str; 4] = ["function", "name", "func", "method"];
     const CODES: [&str; 3] = ["context_line", "line", "code"];
+    /// An exception and its causes have fewer lists than that.
+    const LISTS: usize = 32;
     type Object = serde_json::Map<String, serde_json::Value>;
     let call = |object: &Object| {
         let first = |names: &[&str]| names.iter().find_map(|name| object.get(*name)?.as_str());
@@ -86,6 +88,7 @@ fn as_json(line: &str) -> Option<Vec<Call>> {
     }
     let lists = line
         .match_indices("[{")
+        .take(LISTS)
         .filter_map(|(at, _)| serde_json::Deserializer::from_str(&line[at..]).into_iter::<Vec<Object>>().next()?.ok());
     let mut stacks = lists.map(|list| list.iter().filter_map(call).collect::<Vec<_>>());
     stacks.find(|calls| !calls.is_empty())
@@ -104,9 +107,8 @@ fn chain(line: &str) -> Option<Vec<Call>> {
         let places = line[from..end].char_indices().map(move |(at, _)| from + at);
         places.filter(|at| !line[..*at].ends_with(is_word))
     });
-    let found = |at: usize| joined(&line[at..]).ok().filter(|(_, (calls, _))| calls.len() > 1);
-    let (_, (mut calls, joint)) =
-        starts.filter(|at| line[*at..].starts_with(|c: char| is_word(c) || c == '(')).find_map(found)?;
+    let mut starts = starts.filter(|at| line[*at..].starts_with(|c: char| is_word(c) || c == '('));
+    let (_, (mut calls, joint)) = starts.find_map(|at| joined(&line[at..]).ok())?;
     if joint.contains("<-") || joint.contains("< ") || joint.contains('←') {
         calls.reverse();
     }
@@ -116,12 +118,11 @@ fn chain(line: &str) -> Option<Vec<Call>> {
 /// A source file and a function.
 type Place<'a> = (&'a str, &'a str);
 
-/// Calls, and what stands between the first two.
+/// Two calls or more, and what stands between the first two.
 fn joined(text: &str) -> IResult<&str, (Vec<Place<'_>>, &str)> {
-    let (left, first) = call(text)?;
-    let (_, (joint, _)) = next_call(left)?;
-    let (left, others) = many1(next_call).parse(left)?;
-    Ok((left, (std::iter::once(first).chain(others.into_iter().map(|(_, call)| call)).collect(), joint)))
+    let (left, (first, (joint, second), others)) = (call, next_call, many0(next_call)).parse(text)?;
+    let others = others.into_iter().map(|(_, call)| call);
+    Ok((left, ([first, second].into_iter().chain(others).collect(), joint)))
 }
 
 /// An arrow, a bar or a comma, and a call, whose own brackets and quotes may be the last of the marks.

@@ -68,17 +68,11 @@ pub(super) struct Graphs<'d, 't> {
 impl<'d, 't> Graphs<'d, 't> {
     pub fn of(definitions: &'d Definitions<'t>, nodes: &[Syntax<'t>]) -> Graphs<'d, 't> {
         let mut graphs = Graphs { definitions, writes: writes(definitions, nodes), starts: HashSet::new() };
-        let backward = &CodeWords::shipped().runs_backward;
-        let is_backward = |node: &&Syntax<'t>| {
-            let function = node.child_by_field_name("function").filter(|_| node.kind() == "call");
-            let method = function.and_then(|function| method(definitions, function));
-            method.is_some_and(|method| is_among(backward, method))
-        };
-        for call in nodes.iter().filter(is_backward).take(MOST) {
-            let own = call.child_by_field_name("function").and_then(|function| function.child_by_field_name("object"));
+        for (call, function, _) in backward_passes(definitions, nodes).take(MOST) {
             // `accelerator.backward(loss)` is given what others call it of; `loss.backward(retain_graph=True)` is not.
-            let Some(value) = first_argument(*call).or(own) else { continue };
-            let (mut names, scope) = (Vec::new(), scope(*call));
+            let own = function.child_by_field_name("object");
+            let Some(value) = first_argument(call).or(own) else { continue };
+            let (mut names, scope) = (Vec::new(), scope(call));
             graphs.start(value, true, scope, ROUNDS, &mut names);
             graphs.starts.extend(names.into_iter().map(|name| (name, scope)));
         }
@@ -293,17 +287,26 @@ fn writes<'t>(definitions: &Definitions<'t>, nodes: &[Syntax<'t>]) -> HashMap<&'
     writes
 }
 
+/// The calls that run a backward pass, each with its function and its arguments.
+fn backward_passes<'t>(
+    definitions: &Definitions<'t>,
+    nodes: &[Syntax<'t>],
+) -> impl Iterator<Item = (Syntax<'t>, Syntax<'t>, Syntax<'t>)> {
+    let backward = &CodeWords::shipped().runs_backward;
+    nodes.iter().filter(|node| node.kind() == "call").filter_map(move |call| {
+        let (function, arguments) = parts(*call, "function", "arguments")?;
+        let runs = method(definitions, function).is_some_and(|method| is_among(backward, method));
+        runs.then_some((*call, function, arguments))
+    })
+}
+
 /// The names of the values that a backward pass starts from, and of what they are made of: their graphs are needed.
 pub(super) fn wanted<'t>(definitions: &Definitions<'t>, nodes: &[Syntax<'t>]) -> HashSet<&'t str> {
-    let backward = &CodeWords::shipped().runs_backward;
     let names =
         |of: Syntax<'t>| in_order(of).into_iter().filter(|node| is_name(*node)).map(|node| definitions.words(node));
     let mut wanted: HashSet<&str> = HashSet::new();
-    for node in nodes.iter().filter(|node| node.kind() == "call") {
-        let Some((function, arguments)) = parts(*node, "function", "arguments") else { continue };
-        if method(definitions, function).is_some_and(|method| is_among(backward, method)) {
-            wanted.extend(names(arguments).chain(function.child_by_field_name("object").into_iter().flat_map(names)));
-        }
+    for (_, function, arguments) in backward_passes(definitions, nodes) {
+        wanted.extend(names(arguments).chain(function.child_by_field_name("object").into_iter().flat_map(names)));
     }
     let assigned: Vec<(&str, Syntax<'t>)> =
         assignments(nodes).map(|(_, left, right)| (definitions.words(left), right)).take(MOST * ROUNDS).collect();

@@ -336,15 +336,20 @@ impl<'g> Extractor<'g> {
         self.printed.add(&event.figures, event.origin.rank);
     }
 
-    fn note_phase(&mut self, origin: usize, line: &Line<'_>, signs: &Signs) {
-        let body = line.body();
-        let bar = if signs.has_bar { progress::bar(body) } else { None };
+    /// Whether `body`, which has a figure that loops report, is of a loop that trains.
+    fn is_of_loop(&mut self, origin: usize, body: &str) -> bool {
         let is_apart = |mark: &PhaseMark| {
             !mark.ended
                 && matches!(mark.phase, Phase::Evaluation | Phase::Rollout | Phase::Inference | Phase::Experience)
         };
         let may_begin = !self.marks.get(&origin).or(self.now.any.as_ref()).is_some_and(is_apart);
-        let is_step = signs.is_step(body) || signs.may_be_step() && self.loop_lines.is_of_loop(body, may_begin);
+        self.loop_lines.is_of_loop(body, may_begin)
+    }
+
+    fn note_phase(&mut self, origin: usize, line: &Line<'_>, signs: &Signs) {
+        let body = line.body();
+        let bar = if signs.has_bar { progress::bar(body) } else { None };
+        let is_step = signs.is_step(body) || signs.may_be_step() && self.is_of_loop(origin, body);
         if is_step || bar.as_ref().is_some_and(|bar| bar.done > 0) {
             self.now.progress += 1;
             self.now.steps += u64::from(is_step);
