@@ -38,7 +38,7 @@ pub use stack::shortened;
 pub(crate) use watched::{LAUNCHER, speaks as is_watched};
 
 use crate::hexadecimal::hexadecimal;
-use crate::knowledge::Knowledge;
+use crate::knowledge::{Inputs, Knowledge};
 use crate::model::{
     Citation, Clock, End, Event, Exit, Fact, FactValue, Fingerprint, Frame, Incident, Job, Kind, LineContext,
     LineNumber, Memory, OtherFailure, Phase, PhaseFinding, Role, Seen, Stamps, TimelinePoint, Timestamp, Victim, What,
@@ -210,10 +210,7 @@ impl Case {
     /// Whether `event` is the program's own word of a request that was refused, in a line that also says what it did about it, with no stack
     /// that it ended in. Native programs never print one, so that alone shows nothing.
     fn is_caught(&self, event: &Event) -> bool {
-        const WORDS: [&str; 9] =
-            ["probe", "caught", "retry", "halv", "falling back", "fall back", "skipping", "skipped", "smaller"];
-        let line = event.at.text.to_lowercase();
-        let is_answered = WORDS.iter().any(|word| line.contains(word));
+        let is_answered = Inputs::shipped().text.is_answered(&event.at.text);
         let refuses =
             |shortage: &crate::model::Shortage| matches!(shortage.kind, Kind::GpuOom | Kind::HostAllocFailure);
         is_answered

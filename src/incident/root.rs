@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Case;
 use super::attempts::Attempts;
-use crate::knowledge::Knowledge;
+use crate::knowledge::{Inputs, Knowledge};
 use crate::model::{Basis, Clock, Death, Event, Exit, FigureName, Kind, NO_OOM_KILL, Severity, Victim, What};
 
 /// Events that are one incident.
@@ -222,7 +222,7 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
             .is_some_and(|Death { victim, .. }| victim.pid.is_none() && victim.rank.is_none() && victim.role.is_none());
         let is_listed = event.producer == CONTAINERS && case.index.scheduler_beside(&at.location);
         // A part that was started again, in a job that was done later.
-        let starts_again = says_again(&at.text) && case.index.finished_after(&at.location);
+        let starts_again = Inputs::shipped().text.is_started_again(&at.text) && case.index.finished_after(&at.location);
         is_listed
             || starts_again
             || case.index.scheduler_before(&at.location)
@@ -246,25 +246,6 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
     events
         .sort_by_key(|index| !death(&case.events[*index]).is_some_and(|death| death.first && death.exit == Exit::KILL));
     (!events.is_empty()).then_some(Group { kind: Kind::SigkillUnattributed, recovered: false, events })
-}
-
-/// Whether the line of a kill says that what was killed is started again.
-fn says_again(line: &str) -> bool {
-    const WORDS: [&str; 9] = [
-        "resubmitt",
-        "retrying",
-        "be retried",
-        "will retry",
-        "restarting",
-        "respawning",
-        "requeued",
-        "requeueing",
-        "rescheduling",
-    ];
-    const AGAINST: [&str; 5] = ["no more", "giving up", "give up", "limit", "not "];
-    let line = line.to_ascii_lowercase();
-    let says = |words: &[&str]| words.iter().any(|word| line.contains(word));
-    says(&WORDS) && !says(&AGAINST)
 }
 
 /// Whether a bare word of a kill follows at once the exception of a fault that the program made itself: servers kill what is left of their

@@ -44,7 +44,7 @@ impl Glossary {
         for file in File::shipped() {
             match file.path {
                 "glossary/words.toml" => glossary.words = file.read::<GlossaryWords>()?.word,
-                "glossary/facts.toml" => glossary.facts = file.read::<FactFile>()?.fact,
+                path if path.starts_with("glossary/") => glossary.facts.extend(file.read::<FactFile>()?.fact),
                 _ => {}
             }
         }

@@ -67,6 +67,12 @@ pub struct TextWords {
     pub said: Vec<String>,
     /// Words before what a server repeats of its users' words.
     pub heard: Vec<String>,
+    /// Parts of words that say what a program did about a refused allocation.
+    pub answered: Vec<String>,
+    /// Parts of words that say that what was killed is started again.
+    pub again: Vec<String>,
+    /// Parts of words that say that it is not.
+    pub not_again: Vec<String>,
     /// Words of Kubernetes about a container that ran.
     pub cluster: Vec<String>,
     /// Words in a kernel's lines.
@@ -77,6 +83,23 @@ pub struct TextWords {
     pub script_begins: Vec<String>,
     /// Beginnings of lines of code.
     pub code_begins: Vec<String>,
+}
+
+impl TextWords {
+    /// Whether `line`, of a refused allocation, also says what the program did about it.
+    pub fn is_answered(&self, line: &str) -> bool {
+        stand_in(&self.answered, &line.to_lowercase())
+    }
+
+    /// Whether `line`, of a kill, says that what was killed is started again.
+    pub fn is_started_again(&self, line: &str) -> bool {
+        let line = line.to_lowercase();
+        stand_in(&self.again, &line) && !stand_in(&self.not_again, &line)
+    }
+}
+
+fn stand_in(words: &[String], line: &str) -> bool {
+    words.iter().any(|word| line.contains(word.as_str()))
 }
 
 /// Words of the names of files and folders.

@@ -7,6 +7,7 @@
 mod calibration;
 mod causes;
 mod code;
+mod defects;
 mod dialects;
 mod facts;
 mod file;
@@ -49,6 +50,7 @@ use knobs::GENERIC;
 pub use calibration::{Calibration, log_odds, logistic};
 pub use causes::{CauseRule, Condition, EvidenceRow, ExampleRow, Must, NotAdvisedRow, Origin, PatchRow};
 pub use code::{CodeCall, CodeWords, ends_in, is_constant};
+pub use defects::{Defect, DefectExample, DefectFile};
 pub use dialects::{Dialect, DialectExample, FactRow, Plain, SettingRow};
 pub use facts::{Fact, FactType};
 pub use file::shipped_files;
@@ -158,6 +160,8 @@ pub struct Knowledge {
     pub messages: Arc<[MessageFile]>,
     /// The causes for which memory runs out.
     pub causes: Part<Vec<CauseRule>>,
+    /// What some versions of programs do wrong with memory.
+    pub defects: Part<Vec<Defect>>,
     /// The knobs of all frameworks.
     pub knobs: Knobs,
     /// The levers that knobs turn.
@@ -213,6 +217,7 @@ impl Knowledge {
                 signs,
                 messages,
                 causes: Part::later(|| read::causes(&File::shipped())),
+                defects: Part::later(|| read::defects(&File::shipped())),
                 // A test holds that they pass the checks of knobs.
                 knobs: Knobs::shipped(),
                 levers: Part::later(|| read::levers(&File::shipped())),
@@ -260,7 +265,7 @@ impl Knowledge {
     fn of(files: &[File<'_>]) -> Result<Knowledge, KnowledgeError> {
         if let Some(stray) = files.iter().find(|file| !read::is_known(file)) {
             return Err(stray.wrong(
-                "nothing is read from here; rules stand in causes/, knobs/, messages/, phases/, signs/, models/ or redaction/",
+                "nothing is read from here; rules stand in causes/, defects/, knobs/, messages/, phases/, signs/, models/ or redaction/",
             ));
         }
         let (levers, facts, by_file) = (read::levers(files)?, read::facts(files)?, read::knobs(files)?);
@@ -283,6 +288,7 @@ impl Knowledge {
             signs: Arc::new(read::signs(files)?),
             messages,
             causes: read::causes(files)?.into(),
+            defects: read::defects(files)?.into(),
             knobs,
             levers: levers.into(),
             advice: read::advice(files)?.into(),
@@ -308,6 +314,7 @@ impl Knowledge {
     /// Reads every part that was not read yet, but for knobs; an error here is one of the shipped base.
     pub fn complete(&self) -> Result<(), KnowledgeError> {
         self.causes.read()?;
+        self.defects.read()?;
         self.levers.read()?;
         self.advice.read()?;
         self.facts.read()?;
@@ -366,6 +373,7 @@ mod tests {
         let without_examples = |rule: &CauseRule| CauseRule { example: Vec::new(), ..rule.clone() };
         let causes: Vec<CauseRule> = written.causes.iter().map(without_examples).collect();
         assert_eq!(format!("{:?}", *prepared.causes), format!("{causes:?}"));
+        assert_eq!(format!("{:?}", *prepared.defects), format!("{:?}", *written.defects));
         let knobs = |knowledge: &Knowledge| knowledge.knobs.iter().map(|knob| format!("{knob:?}")).collect::<Vec<_>>();
         assert_eq!(knobs(&prepared), knobs(&written));
         assert_eq!(format!("{:?}", *prepared.levers), format!("{:?}", *written.levers));

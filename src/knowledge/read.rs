@@ -2,6 +2,7 @@
 
 use super::causes::CauseRule;
 use super::code::CodeWords;
+use super::defects::{Defect, DefectFile};
 use super::dialects::Dialect;
 use super::file::File;
 use super::frameworks::FrameworkFile;
@@ -34,7 +35,7 @@ const FILES: [&str; 9] = [
 /// Whether something is read from `file`.
 pub(super) fn is_known(file: &File<'_>) -> bool {
     match (file.folder(), file.origin) {
-        ("phases" | "messages" | "signs" | "causes" | "knobs" | "models" | "redaction" | "ranking", _)
+        ("phases" | "messages" | "signs" | "causes" | "defects" | "knobs" | "models" | "redaction" | "ranking", _)
         | ("glossary" | "dialects" | "facts", Origin::Shipped) => true,
         ("", Origin::Shipped) => FILES.contains(&file.path),
         _ => false,
@@ -78,6 +79,25 @@ pub(super) fn causes(files: &[File<'_>]) -> Outcome<Vec<CauseRule>> {
         }
     }
     Ok(causes)
+}
+
+/// A user's defect replaces the shipped one of the same name.
+pub(super) fn defects(files: &[File<'_>]) -> Outcome<Vec<Defect>> {
+    let mut defects: Vec<(Origin, Defect)> = Vec::new();
+    for file in of("defects", files) {
+        for defect in file.read::<DefectFile>()?.defect {
+            if let Some(problem) = defect.problem() {
+                return Err(file.wrong(problem));
+            }
+            let new = (file.origin, defect.completed());
+            match defects.iter_mut().find(|(_, known)| known.name == new.1.name) {
+                Some(known) if known.0 != new.0 => *known = new,
+                Some(_) => return Err(file.wrong(format!("there are two defects `{}`", new.1.name))),
+                None => defects.push(new),
+            }
+        }
+    }
+    Ok(defects.into_iter().map(|(_, defect)| defect).collect())
 }
 
 /// The knobs by file. A user's knob replaces the shipped one of the same id.

@@ -11,6 +11,7 @@ mod build_step;
 mod candidates;
 mod consistent;
 mod container;
+mod defects;
 mod each_call;
 mod edit;
 mod far_enough;
@@ -130,9 +131,11 @@ impl<'a> Workbench<'a> {
             let effect = self.told_effect(patch.effect, &patch.needs);
             Patch { effect, needs: self.told_needs(patch.needs), ..patch }
         };
-        let patches: Vec<Patch> = proposed.into_iter().map(told).collect();
+        let mut patches: Vec<Patch> = proposed.into_iter().map(told).collect();
         // A set of one is shown as an ordinary patch.
         let set = set.filter(|set| set.knobs.len() > 1);
+        self.add_mended(rule, &mut patches, set.as_ref());
+        patches.truncate(MOST);
         let not_advised = self.not_advised(&against, &patches);
         Remedies { patches, set, not_advised }
     }

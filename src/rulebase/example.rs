@@ -1,8 +1,8 @@
 use std::io::{self, Cursor};
 use std::sync::Arc;
 
-use crate::knowledge::{CauseRule, ExampleRow, Knowledge, Must};
-use crate::model::{Kind, Report};
+use crate::knowledge::{CauseRule, DefectExample, ExampleRow, Knowledge, Must};
+use crate::model::{Kind, Patch, Report};
 use crate::source::Input;
 use crate::{Error, Options, analyze_inputs};
 
@@ -48,14 +48,26 @@ fn try_example(example: &ExampleRow, rule: &CauseRule, knowledge: &Arc<Knowledge
 impl ExampleRow {
     /// Its log and its configuration as inputs.
     pub fn inputs(&self) -> Vec<Input<'static>> {
-        let texts = [("job.log", Some(&self.log)), ("config", self.config.as_ref())];
-        let open = |(name, text): (&str, Option<&String>)| {
-            Some(Input::new(name, Cursor::new(format!("{}\n", text?).into_bytes())))
-        };
-        let inputs: io::Result<Vec<Input>> = texts.into_iter().filter_map(open).collect();
-        // Reading from memory cannot fail.
-        inputs.unwrap_or_default()
+        inputs(&self.log, self.config.as_deref())
     }
+}
+
+/// The log and the configuration of an example as inputs.
+fn inputs(log: &str, config: Option<&str>) -> Vec<Input<'static>> {
+    let texts = [("job.log", Some(log)), ("config", config)];
+    let open =
+        |(name, text): (&str, Option<&str>)| Some(Input::new(name, Cursor::new(format!("{}\n", text?).into_bytes())));
+    let inputs: io::Result<Vec<Input>> = texts.into_iter().filter_map(open).collect();
+    // Reading from memory cannot fail.
+    inputs.unwrap_or_default()
+}
+
+/// The patches that are proposed for the log of `example`.
+pub(super) fn proposed(example: &DefectExample, knowledge: &Arc<Knowledge>) -> Result<Vec<Patch>, Error> {
+    let options = Options { knowledge: Some(Arc::clone(knowledge)), ..Options::default() };
+    let report = analyze_inputs(inputs(&example.log, example.config.as_deref()), Vec::new(), &options)?;
+    let diagnoses = report.incidents.into_iter().flat_map(|incident| incident.diagnoses);
+    Ok(diagnoses.flat_map(|diagnosis| diagnosis.patches).collect())
 }
 
 fn problem(example: &ExampleRow, rule: &CauseRule, report: &Report, named: &[(Arc<str>, f64)]) -> Option<String> {

@@ -45,7 +45,7 @@ pub enum SourcesError {
 }
 
 /// The folders of `rules/` that the user's own rules may use.
-const FOLDERS: [&str; 6] = ["causes", "knobs", "messages", "phases", "models", "redaction"];
+const FOLDERS: [&str; 7] = ["causes", "defects", "knobs", "messages", "phases", "models", "redaction"];
 
 impl RuleSource {
     /// The rules that are part of the binary.

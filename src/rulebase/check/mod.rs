@@ -2,6 +2,7 @@
 
 mod cause;
 mod condition;
+mod defect;
 mod knob;
 mod message;
 mod reading;
@@ -122,6 +123,7 @@ pub fn check(sources: &[RuleSource]) -> Result<Checked, Error> {
             notes.example(index, tried);
         }
     }
+    checked.examples += defect::check(&others, &knowledge, &conditions, &mut findings)?;
     checked.knobs = knob::check(&others, &knowledge, &conditions, &mut findings);
     let (messages, examples) = message::check(&others, &knowledge, &mut findings)?;
     (checked.messages, checked.examples) = (messages, checked.examples + examples);
@@ -202,6 +204,7 @@ impl Notes<'_> {
         match self.source.file.path.split('/').next() {
             Some("causes") => "docs/writing-rules.md lists every field of a rule",
             Some("messages") => "docs/writing-rules.md lists slots and fields of a message",
+            Some("defects") => "docs/writing-rules.md lists every field of a defect",
             Some("knobs") => "docs/writing-rules.md lists every field of a knob, docs/knobs.md shows the shipped ones",
             _ => "compare with the files of this folder that are shipped",
         }
