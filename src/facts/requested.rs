@@ -100,6 +100,9 @@ fn count_tokens(facts: &mut Facts, bytes: Bytes, models: &Models) {
     };
     let tokens = bytes.0 as f64 / (each * WIDEST).max(1) as f64;
     let cites = facts.get("figures.requested").map(|known| known.cites.clone()).unwrap_or_default();
+    // Samples of a pass are padded to the longest of them.
+    let samples = facts.number("config.micro_batch").filter(|samples| *samples >= 1.0).unwrap_or(1.0);
+    facts.cite("requested.sample_tokens", Value::Number((tokens / samples).floor()), cites.clone());
     facts.cite("requested.least_tokens", Value::Number(tokens.floor()), cites);
 }
 

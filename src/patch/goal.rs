@@ -112,6 +112,18 @@ pub(super) fn goal(
     further(knob, turn, from, steps.map_or(1, |steps| steps.clamp(1.0, MOST_STEPS) as usize))
 }
 
+/// The limit `open` where there was none, lowered below the samples that were too long: above them it would change nothing. `None` if
+/// they are too short to be cut.
+pub(super) fn binding(bench: &Workbench<'_>, knob: &Knob, open: &str) -> Option<String> {
+    /// Shorter samples are what people mean to train on.
+    const LEAST: f64 = 2048.0;
+    let is_length = knob.fact.as_deref() == Some("config.sequence_length");
+    let samples = bench.facts.number("requested.sample_tokens").filter(|_| is_length);
+    let (Some(samples), Ok(cap)) = (samples, open.parse::<f64>()) else { return Some(open.to_owned()) };
+    let cap = std::iter::successors(Some(cap), |cap| Some(cap / 2.0)).take_while(|cap| *cap >= LEAST);
+    cap.into_iter().find(|cap| *cap < samples).map(|cap| format!("{cap}"))
+}
+
 /// The value in place of one for each core of the machine, which is a number that nobody here knows.
 fn few(bench: &Workbench<'_>, turn: &Turn, from: Option<&str>) -> Option<String> {
     let few = bench.knowledge.lever(&turn.name)?.few.as_ref()?;

@@ -215,7 +215,12 @@ impl<'a> Workbench<'a> {
         let from = set.map(|setting| setting.entry.value.to_string()).or(printed).or(default.map(str::to_owned));
         // What is explicitly nothing has no limit: there is no step from it.
         let is_open = set.is_some_and(|setting| setting.entry.value == Value::Null);
-        let opened = turn.open.clone().filter(|_| is_open).map(|open| Turn { to: To::Value(open), ..turn.clone() });
+        let cap = turn.open.as_deref().filter(|_| is_open);
+        let opened = cap.map(|cap| Some(Turn { to: To::Value(goal::binding(self, knob, cap)?), ..turn.clone() }));
+        let opened = match opened {
+            Some(None) => return None,
+            opened => opened.flatten(),
+        };
         let goal = goal::goal(self, row, knob, opened.as_ref().unwrap_or(turn), from.as_deref())?;
         // What is to be made smaller must be there.
         if matches!(goal, Goal::Step(_)) && setting.is_none() && self.launch.lacks_call(knob) {
