@@ -49,6 +49,7 @@ fn ended(record: &Record, name: &str, block: &str) -> Option<Event> {
         }
     };
     event.facts.push(record.fact(CONTAINER_NAME, name));
+    event.facts.push(record.fact("container.of_pod", name));
     Some(event)
 }
 
