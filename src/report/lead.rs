@@ -81,7 +81,7 @@ impl Lead<'_> {
 fn what(root: &Incident, language: Language) -> String {
     let labels = wording::labels(language);
     let phase = Some(&root.phase).filter(|phase| phase.is_likely());
-    let during = phase.map(|phase| wording::during(phase.name, language)).unwrap_or_default();
+    let during = phase.map(|phase| wording::during_at(phase, language)).unwrap_or_default();
     let others = root.victims.len().saturating_sub(1);
     let others = if others > 0 { (labels.others)(others) } else { String::new() };
     let victim = (!root.victim.is_unknown()).then(|| format!("{}{others}", describe(&root.victim, language)));

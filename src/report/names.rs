@@ -1,7 +1,7 @@
 //! The names of kinds of incident, phases, figures and failures in every language.
 
 use crate::knowledge::{Language, phase_in_words};
-use crate::model::{FigureName, Kind, OtherFailureName, Phase};
+use crate::model::{FigureName, Kind, OtherFailureName, Phase, PhaseFinding};
 
 pub(super) fn choose(language: Language, en: &'static str, zh: &'static str) -> &'static str {
     match language {
@@ -56,6 +56,17 @@ pub(super) fn during(phase: Phase, language: Language) -> &'static str {
         Phase::Unknown => ("", ""),
     };
     choose(language, en, zh)
+}
+
+/// The same where `site` says no more than that a step was going on: the name of a task that runs forward, backward and the update.
+pub(super) fn during_at(phase: &PhaseFinding, language: Language) -> &'static str {
+    const WHOLE_STEP: &str = "training steps";
+    match phase.name {
+        Phase::Backward if phase.site.as_deref() == Some(WHOLE_STEP) => {
+            choose(language, " in the training steps", "（训练步中）")
+        }
+        name => during(name, language),
+    }
 }
 
 /// The name of a figure.

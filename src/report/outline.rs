@@ -144,7 +144,7 @@ impl<'a> Outline<'a> {
         match (report.subject(), &report.other_failure) {
             (Some(root), _) => {
                 outline.changes(root, language);
-                outline.job(root, &report.job, labels);
+                outline.job(root, &report.job, language);
                 outline.why(root, labels, limits);
                 outline.numbers(root, language, limits);
                 outline.snapshots(report, language, limits);
@@ -214,8 +214,10 @@ impl<'a> Outline<'a> {
         self.add(Topic::Changes, if is_known { labels.change } else { labels.first_steps }, items);
     }
 
-    fn job(&mut self, root: &'a Incident, job: &Job, labels: &'static Labels) {
-        let facts: Vec<String> = describe_job(job, labels).into_iter().chain(root.failed_at.clone()).collect();
+    fn job(&mut self, root: &'a Incident, job: &Job, language: Language) {
+        let labels = wording::labels(language);
+        let failed_at = root.failed_at.as_deref().map(|time| wording::moment(time, language));
+        let facts: Vec<String> = describe_job(job, labels).into_iter().chain(failed_at).collect();
         let facts = (!facts.is_empty()).then(|| facts.join(" · "));
         let seen = (root.seen.count > 0).then(|| (labels.seen)(&root.seen));
         let earlier = root.seen.earlier.iter().map(labels.earlier);

@@ -72,8 +72,14 @@ pub fn figures(figures: &[Figure]) -> Vec<&Figure> {
 
 /// A patch in short: `--zero_stage  2 → 3`; a command is shown as it is.
 pub fn change(patch: &Patch) -> String {
-    let is_command = patch.to == Some(Scalar::Flag(true)) && patch.from.is_none() && patch.knob.contains([' ', '(']);
-    if is_command { patch.knob.clone() } else { format!("{}  {}", patch.knob, from_to(patch)) }
+    let is_switched_on = patch.to == Some(Scalar::Flag(true)) && patch.from.is_none();
+    if is_switched_on && patch.knob.contains([' ', '(']) {
+        return patch.knob.clone();
+    }
+    // A class or a function that is to be called is no flag.
+    let call = format!("{}(", patch.knob.rsplit('.').next().unwrap_or(&patch.knob));
+    let is_call = is_switched_on && patch.line.as_deref().is_some_and(|line| line.contains(&call));
+    if is_call { format!("{}(…)", patch.knob) } else { format!("{}  {}", patch.knob, from_to(patch)) }
 }
 
 /// The change of value, `2 → 3` or `× 0.5`, and the values of knobs that must be set along with it.

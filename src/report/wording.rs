@@ -4,7 +4,7 @@ pub(super) use super::connectives::{colon, comma, down_to, host, input, needed, 
 use super::labels::Tags;
 pub(super) use super::labels::{Labels, labels};
 pub(crate) use super::names::phase;
-pub(super) use super::names::{during, figure, headline, other_failure};
+pub(super) use super::names::{during, during_at, figure, headline, other_failure};
 use super::ranks::words as rank_words;
 use crate::knowledge::Language;
 use crate::model::{Ending, Kind, Signal};
@@ -150,5 +150,38 @@ pub(super) fn tag(topic: Topic, language: Language) -> &'static str {
         Topic::NextTime => next_time,
         Topic::Also => also,
         Topic::Read => read,
+    }
+}
+
+/// When it failed, for people: a time since the boot, as the kernel's log states it to the microsecond, in the unit that is read at a glance.
+pub(super) fn moment(time: &str, language: Language) -> String {
+    /// Seconds of each unit, from the largest; so many of it must have passed.
+    const UNITS: [(f64, &str, &str); 3] = [(86_400.0, "days", "天"), (3600.0, "h", "小时"), (60.0, "min", "分钟")];
+    const MANY: f64 = 2.0;
+    let seconds = time.strip_prefix("up ").and_then(|rest| rest.strip_suffix(" s")?.parse::<f64>().ok());
+    let Some(seconds) = seconds else { return time.to_owned() };
+    let unit = UNITS.iter().find(|(unit, ..)| seconds >= MANY * unit);
+    let (unit, en, zh) = unit.copied().unwrap_or((1.0, "s", "秒"));
+    match language {
+        Language::En => format!("{:.1} {en} after the boot", seconds / unit),
+        Language::Zh => format!("开机后 {:.1} {zh}", seconds / unit),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_since_the_boot_is_told_in_a_unit_that_people_read() {
+        for (time, en, zh) in [
+            ("up 734512.204000 s", "8.5 days after the boot", "开机后 8.5 天"),
+            ("up 9000.000000 s", "2.5 h after the boot", "开机后 2.5 小时"),
+            ("up 61.250000 s", "61.2 s after the boot", "开机后 61.2 秒"),
+            ("2026-03-01T10:00:00", "2026-03-01T10:00:00", "2026-03-01T10:00:00"),
+        ] {
+            assert_eq!(moment(time, Language::En), en);
+            assert_eq!(moment(time, Language::Zh), zh);
+        }
     }
 }
