@@ -21,6 +21,7 @@ mod dialects;
 mod docs;
 mod edited_in_place;
 mod edits_in_calls;
+mod effective_changes;
 mod engine_and_host;
 mod engine_beside;
 mod estimate;
