@@ -126,6 +126,8 @@ impl<'a> Workbench<'a> {
         if set.is_none() {
             self.lead_with_most(&mut proposed);
             self.lead_with_enough(&mut proposed);
+            self.spread_levers(&mut proposed);
+            self.show_limit(&mut proposed);
         }
         let told = |Proposed { patch, .. }| {
             let effect = self.told_effect(patch.effect, &patch.needs);

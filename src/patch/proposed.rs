@@ -88,4 +88,40 @@ impl Workbench<'_> {
             (self.may_overfill(&patch.effect), *is_by_hand, *is_short, !is_first, !is_advised, is_late)
         });
     }
+
+    /// Lets people see different levers first: behind the best change, another change by a lever that stands there already waits for one by
+    /// another lever, if that one may be as good. Two changes that the rule itself puts first stay together.
+    pub(super) fn spread_levers(&self, proposed: &mut [Proposed<'_>]) {
+        /// So many are shown and read.
+        const SHOWN: usize = 3;
+        for place in 1..SHOWN.min(proposed.len()) {
+            let (before, rest) = proposed.split_at_mut(place);
+            let is_seen = |other: &Proposed<'_>| before.iter().any(|seen| seen.patch.lever == other.patch.lever);
+            let Some(next) = rest.first().filter(|next| is_seen(next) && !next.is_first) else { continue };
+            let is_as_good = |other: &Proposed<'_>| {
+                !is_seen(other)
+                    && (next.is_short || !other.is_short)
+                    && (next.is_by_hand || !other.is_by_hand)
+                    && (next.patch.suffices != Some(true) || other.patch.suffices == Some(true))
+                    && !self.may_overfill(&other.patch.effect)
+            };
+            if let Some(other) = rest.iter().position(is_as_good) {
+                rest[..=other].rotate_right(1);
+            }
+        }
+    }
+
+    /// Whoever is killed inside a limit may get a higher one, whatever the cause is: if nobody tells what to do with the cause, that works
+    /// today. It is among the changes that are read.
+    pub(super) fn show_limit(&self, proposed: &mut [Proposed<'_>]) {
+        const LIMIT: &str = "host_memory_limit";
+        const LAST_SHOWN: usize = 2;
+        if self.kind != Kind::HostOomCgroup {
+            return;
+        }
+        let is_limit = |other: &Proposed<'_>| &*other.patch.lever == LIMIT;
+        if let Some(place) = proposed.iter().position(is_limit).filter(|place| *place > LAST_SHOWN) {
+            proposed[LAST_SHOWN..=place].rotate_right(1);
+        }
+    }
 }

@@ -156,3 +156,26 @@ fn a_reference_that_is_asked_before_is_not_handed_over() -> Outcome {
     );
     Ok(())
 }
+
+#[test]
+fn a_second_change_by_one_lever_waits_for_one_by_another() -> Outcome {
+    let log = "Adam Optimizer #0 is created with AVX512 arithmetic capability.\nParameter Offload: Total persistent parameters: 266240 in 65 params\n[2026-03-01 10:41:31,450] [INFO] [launch.py:319:sigkill_handler] Killing subprocess 701\n[2026-03-01 10:41:31,451] [ERROR] [launch.py:325:sigkill_handler] ['/usr/bin/python', '-u', 'sft.py', '--local_rank=0', '--deepspeed', 'ds.json'] exits with return code = -9\n";
+    let config = "{\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}, \"offload_param\": {\"device\": \"cpu\", \"pin_memory\": true}}}\n";
+    let end = report(&[("job.log", log), ("ds.json", config)])?;
+    let levers: Vec<&str> = patches(&end)?.iter().map(|patch| &*patch.lever).collect();
+    let first: std::collections::BTreeSet<&str> = levers.iter().take(3).copied().collect();
+    assert_eq!(first.len(), 3, "{levers:?}");
+    Ok(())
+}
+
+#[test]
+fn who_is_killed_inside_a_limit_reads_of_a_higher_one() -> Outcome {
+    let log = "[88.1] pt_data_worker invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0\n[88.2] memory: usage 67108864kB, limit 67108864kB, failcnt 811\n[88.3] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=/docker/7c,task_memcg=/docker/7c,task=python3,pid=412,uid=0\n[88.4] Memory cgroup out of memory: Killed process 412 (python3) total-vm:44009324kB, anon-rss:9999920kB, file-rss:40960kB, shmem-rss:0kB, UID:0 pgtables:8878kB oom_score_adj:0\n";
+    let script =
+        "loader = DataLoader(data, batch_size=64, num_workers=12, prefetch_factor=4, persistent_workers=True)\n";
+    let end = report(&[("dmesg.log", log), ("train.py", script)])?;
+    assert_eq!(cause(&end)?, "dataloader_memory");
+    let levers: Vec<&str> = patches(&end)?.iter().map(|patch| &*patch.lever).collect();
+    assert!(levers.iter().take(3).any(|lever| *lever == "host_memory_limit"), "{levers:?}");
+    Ok(())
+}
