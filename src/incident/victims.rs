@@ -15,6 +15,9 @@ use crate::model::{
 /// Most consumers; the largest are kept.
 const MOST_CONSUMERS: usize = 16;
 
+/// Most processes whose lines name them.
+const MOST_WRITERS: usize = 1024;
+
 /// Most victims.
 const MOST_VICTIMS: usize = 8192;
 
@@ -77,6 +80,9 @@ pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim,
     }
     if hosts.len() < 2 {
         index.learn_dead(&launched_dead(case), speaks);
+        if speaks {
+            index.learn_writers(case);
+        }
     }
     let mut victims = index.victims;
     forget_counted(&mut victims, group.kind);
@@ -350,6 +356,32 @@ impl VictimIndex {
             let mut killed = dead.iter().filter(|(.., exit)| *exit == Exit::KILL);
             if let (Some((_, rank, _)), None, true) = (killed.next(), killed.next(), victim.pid.is_some()) {
                 victim.rank = victim.rank.or(Some(*rank));
+            }
+        }
+    }
+
+    /// Prefixes of other lines tell the pid of a rank. Who failed without a prefix is the only process that the log names, unless that one uses
+    /// another device.
+    fn learn_writers(&mut self, case: &Case) {
+        let mut known: Vec<(u32, u32)> = Vec::new();
+        for named in case.events.iter().filter_map(|event| event.origin.rank.zip(event.origin.pid)) {
+            if !known.contains(&named) && known.len() < MOST_WRITERS {
+                known.push(named);
+            }
+        }
+        let only = if let [only] = known.as_slice() { Some(*only) } else { None };
+        let is_alone = self.victims.len() == 1;
+        for victim in self.victims.iter_mut().filter(|victim| victim.pid.is_none()) {
+            let Some(rank) = victim.rank else {
+                let fits = |(rank, _): &(u32, u32)| victim.device.is_none_or(|device| device == *rank);
+                if let Some((rank, pid)) = only.filter(|only| is_alone && victim.role.is_none() && fits(only)) {
+                    (victim.rank, victim.pid) = (Some(rank), Some(pid));
+                }
+                continue;
+            };
+            let mut own = known.iter().filter(|(other, _)| *other == rank);
+            if let (Some((_, pid)), None) = (own.next(), own.next()) {
+                victim.pid = Some(*pid);
             }
         }
     }

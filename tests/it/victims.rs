@@ -98,3 +98,30 @@ fn a_process_that_does_not_find_itself_on_its_device_has_no_neighbours_there() -
     assert!(shared.is_none_or(|diagnosis| diagnosis.confidence < 0.2), "{shared:?}");
     Ok(())
 }
+
+#[test]
+fn the_only_process_whose_lines_name_it_is_the_one_that_failed_without_a_prefix() -> Result<(), Box<dyn Error>> {
+    let line = |pid: u32, rank: u32| {
+        format!(
+            "[2026-03-01 10:00:00,000] [INFO] [axolotl.train.train:95] [PID:{pid}] [RANK:{rank}] Using Auto-resume functionality to start with checkpoint at ./out/checkpoint-80\n"
+        )
+    };
+    let failure = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 32.00 MiB. GPU 0 has a total capacity of 23.50 GiB of which 20.50 MiB is free.\n";
+    let one = victim(&format!("{}{failure}", line(641, 0)))?;
+    assert_eq!((one.pid, one.rank, one.device), (Some(641), Some(0), Some(0)));
+    let of_two = victim(&format!("{}{}{failure}", line(641, 0), line(642, 1)))?;
+    assert_eq!((of_two.pid, of_two.rank), (None, None));
+    let elsewhere = victim(&format!("{}{failure}", line(641, 3)))?;
+    assert_eq!((elsewhere.pid, elsewhere.rank), (None, None));
+    Ok(())
+}
+
+#[test]
+fn shared_memory_is_named_for_the_process_that_makes_it() -> Result<(), Box<dyn Error>> {
+    let refused = |file: &str| {
+        victim(&format!("RuntimeError: unable to mmap 2048 bytes from file <{file}>: Cannot allocate memory (12)\n"))
+    };
+    assert_eq!(refused("/torch_3381_1377210934_65190")?.pid, Some(3381));
+    assert_eq!(refused("/models/torch_3381.bin")?.pid, None);
+    Ok(())
+}
