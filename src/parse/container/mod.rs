@@ -268,7 +268,10 @@ fn system(record: &Record) -> Option<Event> {
 /// die 4f66… (exitCode=137, …)`; managers of containers keep it as `container oom Container ID: 4f66… Container Name: trainer`.
 fn runtime(record: &Record) -> Option<Event> {
     let text = text::line(record.text());
-    if let Some(words) = text::each(text, "TaskOOM event ").next() {
+    // A handler of such events is no event: that one names its container.
+    let task =
+        text::each(text, "TaskOOM event ").find(|words| words.contains("container") || words.contains("Container"));
+    if let Some(words) = task {
         let mut event = killed(record, words, None);
         let id = words.split(|c: char| !c.is_ascii_hexdigit()).find(|id| id.len() == 64);
         event.facts.extend(id.map(|id| record.fact("container.id", id)));
