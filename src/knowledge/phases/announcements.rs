@@ -72,8 +72,9 @@ const BETWEEN: usize = 4;
 /// Behind these stands no object: `Creating agent with the following parameters`.
 const BEHIND: [&str; 12] = ["with", "for", "from", "to", "in", "into", "on", "at", "of", "using", "by", "via"];
 
-/// Words that may precede the verb in the announcement itself.
-const OPENING: [&str; 7] = ["start", "starting", "started", "begin", "beginning", "now", "currently"];
+/// Words that may precede the verb in the announcement itself, and levels that a logger prints before it.
+const OPENING: [&str; 10] =
+    ["start", "starting", "started", "begin", "beginning", "now", "currently", "info", "debug", "notice"];
 
 /// What stands behind a tag when its phase is over: `[save] done in 12 s`, `[val] epoch 1 loss 2.1`.
 const OVER: [&str; 18] = [
@@ -210,10 +211,36 @@ impl Announcements {
         };
         let found = known.iter().filter(fits).filter_map(|row| Some((place(row)?, row)));
         // A verb alone says least; else the nearest object counts, and of several there the longest.
-        found
+        let found = found
             .min_by_key(|(at, row)| (row.object.is_empty(), *at, usize::MAX - row.object.len(), row.within.is_empty()))
-            .map(|(_, row)| &row.mark)
+            .map(|(_, row)| row);
+        let names_model =
+            |(at, _): &(usize, String)| is_model(&line[*at..]) && !words.iter().any(|(_, word)| is_no_model(word));
+        let model = || known.iter().filter(fits).find(|row| row.object == ["model"]);
+        let named = || behind.first().filter(|word| names_model(word)).and_then(|_| model());
+        found.filter(|row| !row.object.is_empty()).or_else(named).or(found).map(|row| &row.mark)
     }
+}
+
+/// Whether `text` begins with a model's name: one that ends with the number of its parameters, `finch-6b`, or a file of weights.
+fn is_model(text: &str) -> bool {
+    let name = text.split(|c: char| c.is_whitespace() || "'\",:;)]".contains(c)).next().unwrap_or_default();
+    let name = name.trim_end_matches('.').to_lowercase();
+    let is_size = |part: &str| {
+        let number = part.strip_suffix('b').unwrap_or_default();
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+        let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number(whole) && whole.len() < 4 && is_number(fraction)
+    };
+    let is_sized = name.contains(['-', '_']) && name.split(['-', '_', '/', ':']).skip(1).any(is_size);
+    is_sized
+        || [".safetensors", ".gguf", ".ckpt", ".pth"].iter().any(|end| name.ends_with(end) && name.len() > end.len())
+}
+
+/// Words beside which such a name is not that of a model which is read.
+fn is_no_model(word: &str) -> bool {
+    ["tokenizer", "tokens", "dataset", "datasets", "data", "config", "corpus", "configuration", "vocabulary"]
+        .contains(&word)
 }
 
 /// Whether what stands at `at` in `line` begins a message: the line, or what follows a label or a bracket.
@@ -245,12 +272,20 @@ mod tests {
     #[test]
     fn programs_announce_what_they_do_in_their_own_words() -> Result<(), Box<dyn std::error::Error>> {
         let phases = Knowledge::shipped()?.phases;
-        let cases: [(&str, Option<(Phase, bool)>); 45] = [
+        let cases: [(&str, Option<(Phase, bool)>); 52] = [
             ("Saving full state dict to /ckpt/step2000", Some((CheckpointSave, false))),
             ("[rank0] trainer: gathering state_dict on rank 0", Some((CheckpointSave, false))),
             (">> Dumping weights to disk", Some((CheckpointSave, false))),
             ("Start loading the pretrained 4bit base model", Some((ModelLoad, false))),
             ("Moving model to GPU", Some((ModelLoad, false))),
+            // A model by its own name, and data whose name looks alike.
+            ("Loading wren-13b...", Some((ModelLoad, false))),
+            ("INFO     Loading 'acme/wren-2.7b-chat' to memory", Some((ModelLoad, false))),
+            ("Loading wren.safetensors", Some((ModelLoad, false))),
+            ("Loading wiki-300b tokens", None),
+            ("Loading tokenizer wren-13b", None),
+            ("Loading stage-2", None),
+            ("info: reading wren-13b", Some((ModelLoad, false))),
             ("Preprocessing training data", Some((DataLoading, false))),
             ("Restoring training state", Some((CheckpointResume, false))),
             ("Computing reference log probabilities", Some((Experience, false))),
