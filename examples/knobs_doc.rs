@@ -29,6 +29,7 @@ pub fn render(knowledge: &Knowledge) -> Result<String, std::fmt::Error> {
         price: _,
         unless,
         by_hand: _,
+        not_yet: _,
         most_steps: _,
         meaning,
         on_host: _,

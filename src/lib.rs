@@ -412,6 +412,7 @@ fn examine(
     }
     launch.state_heads(&mut facts);
     launch.state_weights(&mut facts);
+    launch::state_ranks(&mut facts);
     let signals = signals::of(&found, &facts, &knowledge.ranking.libraries);
     Examined { found, facts, inferred, signals, predicted }
 }

@@ -1,9 +1,11 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
 
 use super::causes::Condition;
 use super::language::Words;
+use crate::model::Phase;
 
 /// `rules/levers.toml`: what a change turns, independent of a framework's knobs.
 #[derive(Debug, Deserialize)]
@@ -65,6 +67,9 @@ pub struct Lever {
     /// A condition (CEL) under which no turn of it helps.
     #[serde(default)]
     pub unless: Option<Condition>,
+    /// By the facts that knobs set, the phases in which what these move is not there yet, so that no turn of them helps.
+    #[serde(default)]
+    pub not_yet: BTreeMap<String, Vec<Phase>>,
     /// When turning it takes something that the job's own files do not give; absent: never.
     #[serde(default)]
     pub by_hand: Option<ByHand>,

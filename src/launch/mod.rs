@@ -14,6 +14,7 @@ mod leaf;
 mod missing_files;
 mod part;
 mod prediction;
+mod ranks;
 mod shape;
 mod signs;
 mod spare;
@@ -40,6 +41,7 @@ pub(crate) use layout::{
 pub use layout::{state_capacity, state_limit};
 pub use part::{Failed, of_job};
 pub use prediction::{Comparison, Contradiction, MemoryChange, Prediction};
+pub(crate) use ranks::state_ranks;
 pub(crate) use shape::{lacks_vocabulary, name as described_name};
 use signs::{has_keys, has_section, is_launched, is_named_in, is_yaml_by_name, starts};
 

@@ -75,7 +75,9 @@ pub(super) fn pass(bench: &Workbench<'_>, change: &Change<'_>, against: &[&NotAd
     if is_idle || turns_what_harms(bench, change) {
         return Err(Refusal::Lever);
     }
-    if is_elsewhere(change.turn, bench.sure_phase()) {
+    let not_yet = lever.zip(change.knob.fact.as_deref()).and_then(|(lever, fact)| lever.not_yet.get(fact));
+    let is_not_yet = not_yet.is_some_and(|phases| phases.contains(&bench.sure_phase()));
+    if is_not_yet || is_elsewhere(change.turn, bench.sure_phase()) {
         return Err(Refusal::Elsewhere);
     }
     if bench.launch.is_sidecar() && *change.knob.framework != *"system" {

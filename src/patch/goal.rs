@@ -303,7 +303,15 @@ fn reached(facts: &Facts) -> Option<Bytes> {
         .chain(whole)
         .chain(asked);
     let held = held.map(|bytes| Bytes(bytes as i128));
-    host_used(facts).into_iter().chain(held).chain(of_all_tasks(facts)).max()
+    host_used(facts).into_iter().chain(held).chain(of_all_tasks(facts)).chain(of_all_ranks(facts)).max()
+}
+
+/// What all ranks of a node hold that load alike, before any step.
+fn of_all_ranks(facts: &Facts) -> Option<Bytes> {
+    const LOADS: [&str; 4] = ["model_load", "checkpoint_resume", "setup", "unknown"];
+    let is_before = facts.text("phase").is_some_and(|phase| LOADS.contains(&phase));
+    let is_first = facts.number("progress.steps").is_none_or(|steps| steps < 1.0);
+    facts.number("host.ranks_sum").filter(|_| is_before && is_first).map(|bytes| Bytes(bytes as i128))
 }
 
 /// What all tasks of a node used together, where the accounting states the largest of them: below a limit that was hit.
