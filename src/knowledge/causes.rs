@@ -127,6 +127,9 @@ pub struct PatchRow {
     /// Whether it goes before what the failing program itself advises.
     #[serde(default)]
     pub first: bool,
+    /// A condition under which the change before all others does not suffice without this one, where no sum tells.
+    #[serde(default)]
+    pub with_first: Option<Condition>,
 }
 
 impl PatchRow {

@@ -32,7 +32,9 @@ pub(super) fn edit(
     to: &Scalar,
     roles: [Option<&str>; 2],
 ) -> Option<Edit> {
-    if is_open(to) || is_object(knob, spelling, to) {
+    // A value of several words that the program knows is one value all the same: `full_shard auto_wrap`.
+    let is_known = matches!(to, Scalar::Text(words) if knob.means.contains_key(words));
+    if is_open(to) && !is_known || is_object(knob, spelling, to) {
         return None;
     }
     let setting = setting.filter(Setting::is_own).map(|setting| launch.variable_behind(setting).unwrap_or(setting));

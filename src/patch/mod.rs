@@ -115,7 +115,7 @@ impl<'a> Workbench<'a> {
         self.keep(&mut proposed, MOST);
         self.lead_with_cheapest(&mut proposed);
         let is_settled = self.lead_with_known(&mut proposed);
-        let set = if is_settled { None } else { self.set(&proposed) };
+        let set = if is_settled { None } else { self.set(&proposed).or_else(|| self.pair(&proposed)) };
         let set = set.map(|(places, set)| {
             // The patches of the set go first.
             let mut place = 0..;
@@ -315,6 +315,7 @@ impl<'a> Workbench<'a> {
         Some(Proposed {
             patch,
             turned,
+            row,
             is_advised,
             is_by_hand,
             is_short,

@@ -256,6 +256,20 @@ impl Workbench<'_> {
 }
 
 impl Workbench<'_> {
+    /// The first change with the one that its rule says it needs, where no sum tells.
+    pub(super) fn pair(&self, proposed: &[Proposed<'_>]) -> Option<(Vec<usize>, PatchSet)> {
+        let is_needed = |other: &Proposed<'_>| other.row.with_first.as_ref().is_some_and(|when| self.holds(when));
+        let first = proposed.first().filter(|first| !is_needed(first) && first.patch.suffices != Some(true))?;
+        let is_edit = |other: &Proposed<'_>| other.patch.diff.is_some() == first.patch.diff.is_some();
+        let second = (1..proposed.len()).find(|place| is_needed(&proposed[*place]) && is_edit(&proposed[*place]))?;
+        let both = [first, &proposed[second]].map(|proposed| &proposed.patch);
+        if beside::contradict(self.launch, both.into_iter()) {
+            return None;
+        }
+        let knobs = both.map(|patch| patch.knob.clone()).to_vec();
+        Some((vec![0, second], PatchSet { knobs, needs: PatchNeeds::default() }))
+    }
+
     /// Whether the first change, which is known not to suffice alone, may do so with the others at `places`, each of which lowers what is
     /// needed at least: so much is known even where the bounds are too wide to name an amount.
     fn may_suffice(&self, proposed: &[Proposed<'_>], places: &[usize]) -> bool {

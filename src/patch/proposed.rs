@@ -1,13 +1,15 @@
 //! Patches that passed the gate, and their order before sums decide.
 
-use super::Workbench;
-use crate::knowledge::Knob;
+use super::{Workbench, edit};
+use crate::knowledge::{Knob, PatchRow};
 use crate::model::{Change, Kind, Patch};
 
 /// A patch that passed the gate, and the knobs that it turns.
 pub(super) struct Proposed<'k> {
     pub(super) patch: Patch,
     pub(super) turned: Vec<(&'k Knob, String)>,
+    /// The row that asks for it.
+    pub(super) row: &'k PatchRow,
     /// Whether the failing program advises it.
     pub(super) is_advised: bool,
     /// Whether more must be done first than editing the job's files.
@@ -50,6 +52,11 @@ impl Proposed<'_> {
         !self.turned.is_empty() && self.turned.len() < other.turned.len() && self.turned.iter().all(has)
     }
 
+    /// Whether only the user can name its value.
+    fn is_open(&self) -> bool {
+        self.patch.diff.is_none() && self.patch.to.as_ref().is_some_and(edit::is_open)
+    }
+
     /// Whether it names no setting of the job and edits none of its files.
     fn is_nowhere(&self) -> bool {
         self.patch.diff.is_none() && self.patch.from.is_none()
@@ -85,7 +92,10 @@ impl Workbench<'_> {
                     || proposed.is_of_loading && edits_something
                     || proposed.is_of_code && edits_any);
             let Proposed { patch, is_by_hand, is_short, is_first, is_advised, .. } = proposed;
-            (self.may_overfill(&patch.effect), *is_by_hand, *is_short, !is_first, !is_advised, is_late)
+            // Nor does a rule know better than an edit what only the user can name: `<the same model in 4 bits>`.
+            let is_open = proposed.is_open() && edits_any;
+            let is_first = *is_first && !is_open;
+            (self.may_overfill(&patch.effect), *is_by_hand, *is_short, !is_first, !is_advised, is_late || is_open)
         });
     }
 

@@ -115,6 +115,7 @@ fn asked(rule: &CauseRule, conditions: &Conditions, notes: &mut Notes<'_>) {
     }
     for (index, row) in rule.patch.iter().enumerate() {
         check(&["patch", &index.to_string(), "when"], row.when.as_ref());
+        check(&["patch", &index.to_string(), "with_first"], row.with_first.as_ref());
     }
     for (index, row) in rule.not_advised.iter().enumerate() {
         check(&["not_advised", &index.to_string(), "when"], row.when.as_ref());
