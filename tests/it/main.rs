@@ -70,6 +70,7 @@ mod plain_endings;
 mod power_cut;
 mod program_options;
 mod python_settings;
+mod rank_copies;
 mod ranks;
 mod readme;
 mod recorder;
