@@ -67,6 +67,7 @@ impl Defect {
             steps: Vec::new(),
             when: None,
             first: false,
+            with_first: None,
         };
         Defect { patch: Some(patch), ..self }
     }
