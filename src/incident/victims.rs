@@ -369,7 +369,12 @@ impl VictimIndex {
                 known.push(named);
             }
         }
-        let only = if let [only] = known.as_slice() { Some(*only) } else { None };
+        // Of several ranks one may be the only that writes with a prefix.
+        let has_others =
+            case.events.iter().flat_map(|event| &event.facts).any(|fact| {
+                fact.key == "job.world_size" && matches!(fact.value, FactValue::Number(ranks) if ranks > 1.0)
+            });
+        let only = if let [only] = known.as_slice() { Some(*only).filter(|_| !has_others) } else { None };
         let is_alone = self.victims.len() == 1;
         for victim in self.victims.iter_mut().filter(|victim| victim.pid.is_none()) {
             let Some(rank) = victim.rank else {

@@ -30,7 +30,7 @@ pub struct Defect {
     pub package: Option<Arc<str>>,
     /// The first version that has it; absent: it is not known.
     #[serde(default)]
-    pub since: Option<Version>,
+    pub since: Option<Arc<str>>,
     /// The first version without it.
     pub fixed: Arc<str>,
     /// The causes as which it shows.
@@ -74,17 +74,20 @@ impl Defect {
 
     /// What is wrong with it.
     pub(super) fn problem(&self) -> Option<String> {
-        let fixed = self.fixed.parse::<Version>().err();
-        fixed.map(|problem| format!("{}: `fixed`: {problem}", self.name)).or_else(|| {
-            let is_never = self.since.as_ref().is_some_and(|since| !self.is_in(since));
+        let versions = [Some(&self.fixed), self.since.as_ref()].into_iter().flatten();
+        let wrong = versions.into_iter().find_map(|version| version.parse::<Version>().err());
+        wrong.map(|problem| format!("{}: {problem}", self.name)).or_else(|| {
+            let since = self.since.as_ref().and_then(|since| since.parse().ok());
+            let is_never = since.is_some_and(|since| !self.is_in(&since));
             is_never.then(|| format!("{}: `since` is not before `fixed`", self.name))
         })
     }
 
     /// Whether `version` has it.
     pub fn is_in(&self, version: &Version) -> bool {
-        let is_before_fix = self.fixed.parse::<Version>().is_ok_and(|fixed| *version < fixed);
-        is_before_fix && self.since.as_ref().is_none_or(|since| since <= version)
+        let known = |version: &Arc<str>| version.parse::<Version>().ok();
+        let is_before_fix = known(&self.fixed).is_some_and(|fixed| *version < fixed);
+        is_before_fix && self.since.as_ref().and_then(known).is_none_or(|since| since <= *version)
     }
 }
 

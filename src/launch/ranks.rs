@@ -6,8 +6,11 @@ use crate::facts::{Facts, Value};
 const MOST: f64 = 16.0;
 /// A rank that holds more than this share of the memory loads alone, or its copy is what does not fit.
 const ALONE: f64 = 0.7;
-/// Ranks that load side by side are about as far: all alike, they would hold no more than this many times the memory that ran out.
-const ALIKE: f64 = 2.2;
+/// Ranks that load side by side are about as far, and the largest of them is killed: all like that one, they would hold no more than this many
+/// times the memory that ran out.
+const ALIKE: f64 = 1.5;
+/// In 32 bit a copy takes twice what it takes in 16, and the process something besides.
+const COPY: f64 = 2.4;
 
 /// Adds `host.copies`, a copy of the model in 16 bit for each rank of the node, and `host.ranks_sum`, what its ranks hold if each holds what the
 /// one that was killed did.
@@ -15,14 +18,20 @@ pub(crate) fn state_ranks(facts: &mut Facts) {
     let Some((name, ranks)) = ranks_of_node(facts) else { return };
     let cites = |name: &str, facts: &Facts| facts.get(name).map(|known| known.cites.clone()).unwrap_or_default();
     let known = cites(name, facts);
+    facts.cite("host.ranks", Value::Number(ranks), known.clone());
     if let Some(copy) = facts.number("model.in_16_bit") {
         facts.cite("host.copies", Value::Number(copy * ranks), known.clone());
     }
     let (held, room) = (facts.number("figures.anon_rss"), room(facts));
     // Others wait for the one that reads.
     let waits = facts.says_yes("config.efficient_loading");
-    if let Some((held, room)) = held.zip(room).filter(|(held, room)| !waits && *held < ALONE * room)
-        && held * ranks < ALIKE * room
+    // What helps a rank, such as a worker that loads data, is not as many times there as ranks are.
+    let helps = facts.text("victims.role").is_some_and(|role| role.contains("worker") && !role.contains("::"));
+    let is_copy = facts.number("model.in_16_bit").is_none_or(|copy| held.is_none_or(|held| held < COPY * copy));
+    if let Some((held, _)) = held.zip(room).filter(|(held, room)| *held < ALONE * room && held * ranks < ALIKE * room)
+        && !waits
+        && !helps
+        && is_copy
     {
         let cites = cites("figures.anon_rss", facts).into_iter().chain(known).collect();
         facts.cite("host.ranks_sum", Value::Number(held * ranks), cites);

@@ -311,7 +311,8 @@ fn of_all_ranks(facts: &Facts) -> Option<Bytes> {
     const LOADS: [&str; 4] = ["model_load", "checkpoint_resume", "setup", "unknown"];
     let is_before = facts.text("phase").is_some_and(|phase| LOADS.contains(&phase));
     let is_first = facts.number("progress.steps").is_none_or(|steps| steps < 1.0);
-    facts.number("host.ranks_sum").filter(|_| is_before && is_first).map(|bytes| Bytes(bytes as i128))
+    let is_alike = facts.says_yes("job.ranks_load_alike");
+    facts.number("host.ranks_sum").filter(|_| is_before && is_first && is_alike).map(|bytes| Bytes(bytes as i128))
 }
 
 /// What all tasks of a node used together, where the accounting states the largest of them: below a limit that was hit.

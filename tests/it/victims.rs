@@ -115,13 +115,3 @@ fn the_only_process_whose_lines_name_it_is_the_one_that_failed_without_a_prefix(
     assert_eq!((elsewhere.pid, elsewhere.rank), (None, None));
     Ok(())
 }
-
-#[test]
-fn shared_memory_is_named_for_the_process_that_makes_it() -> Result<(), Box<dyn Error>> {
-    let refused = |file: &str| {
-        victim(&format!("RuntimeError: unable to mmap 2048 bytes from file <{file}>: Cannot allocate memory (12)\n"))
-    };
-    assert_eq!(refused("/torch_3381_1377210934_65190")?.pid, Some(3381));
-    assert_eq!(refused("/models/torch_3381.bin")?.pid, None);
-    Ok(())
-}

@@ -233,14 +233,27 @@ fn is_model(text: &str) -> bool {
         is_number(whole) && whole.len() < 4 && is_number(fraction)
     };
     let is_sized = name.contains(['-', '_']) && name.split(['-', '_', '/', ':']).skip(1).any(is_size);
-    is_sized
-        || [".safetensors", ".gguf", ".ckpt", ".pth"].iter().any(|end| name.ends_with(end) && name.len() > end.len())
+    is_sized || [".safetensors", ".gguf"].iter().any(|end| name.ends_with(end) && name.len() > end.len())
 }
 
 /// Words beside which such a name is not that of a model which is read.
 fn is_no_model(word: &str) -> bool {
-    ["tokenizer", "tokens", "dataset", "datasets", "data", "config", "corpus", "configuration", "vocabulary"]
-        .contains(&word)
+    const DATA: [&str; 13] = [
+        "tokenizer",
+        "tokens",
+        "dataset",
+        "datasets",
+        "data",
+        "config",
+        "corpus",
+        "configuration",
+        "vocabulary",
+        "eval",
+        "test",
+        "bench",
+        "samples",
+    ];
+    DATA.contains(&word)
 }
 
 /// Whether what stands at `at` in `line` begins a message: the line, or what follows a label or a bracket.

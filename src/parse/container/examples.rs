@@ -123,7 +123,7 @@ mod tests {
             "    Exit Code:    0",
             "  Message: container was not OOMKilled",
             "the container oom score is 985",
-            "level=info msg=\"TaskOOM event handler registered\"",
+            "level=info msg=\"TaskOOM event handler registered\" runtime=io.containerd.runc.v2",
             "it exited with code 1 and",
         ] {
             assert_eq!(states(line), Vec::<String>::new(), "{line}");

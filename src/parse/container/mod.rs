@@ -264,13 +264,20 @@ fn system(record: &Record) -> Option<Event> {
     Some(event)
 }
 
+/// What containerd says of a cgroup that ran out.
+const TASK_OOM: &str = "TaskOOM event ";
+
 /// Events of the runtimes: `TaskOOM event container_id:"…"`, `container oom 4f66… (image=…, name=trainer)`, `container
 /// die 4f66… (exitCode=137, …)`; managers of containers keep it as `container oom Container ID: 4f66… Container Name: trainer`.
 fn runtime(record: &Record) -> Option<Event> {
     let text = text::line(record.text());
-    // A handler of such events is no event: that one names its container.
-    let task =
-        text::each(text, "TaskOOM event ").find(|words| words.contains("container") || words.contains("Container"));
+    // A handler of such events is no event: that one names its container at once.
+    const NAMES: [&str; 5] = ["container_id", "ContainerID", "&TaskOOM", "{", "for container"];
+    let is_named = |words: &&str| {
+        let behind = &words[TASK_OOM.len()..];
+        NAMES.iter().any(|name| behind.starts_with(name))
+    };
+    let task = text::each(text, TASK_OOM).find(is_named);
     if let Some(words) = task {
         let mut event = killed(record, words, None);
         let id = words.split(|c: char| !c.is_ascii_hexdigit()).find(|id| id.len() == 64);

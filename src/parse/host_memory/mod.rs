@@ -14,7 +14,7 @@ use nom::{IResult, Parser};
 
 use super::text::{self, Size};
 use super::{Example, Follow, Grammar, Joint, Line, Record, statement};
-use crate::model::{Event, FigureName, Kind, Victim};
+use crate::model::{Event, FigureName, Kind};
 
 mod examples;
 mod free;
@@ -212,9 +212,7 @@ fn refusal(record: &Record) -> Option<Event> {
     });
     let (words, request) =
         stated.or_else(|| unsized_message(text).map(|words| (words, failed_request(text).unwrap_or_default())))?;
-    let speaker = record.origin().process();
-    let pid = speaker.pid.or_else(|| request.file.and_then(sharer));
-    let mut event = statement::shortage(record, PRODUCER, words, Kind::HostAllocFailure, Victim { pid, ..speaker });
+    let mut event = statement::shortage(record, PRODUCER, words, Kind::HostAllocFailure, record.origin().process());
     event.figures.extend(request.size.and_then(|size| record.figure(FigureName::Requested, size)));
     event.facts.extend(request.file.map(|file| record.fact("host.file", file)));
     if let Some((shape, dtype)) = request.array {
@@ -222,11 +220,6 @@ fn refusal(record: &Record) -> Option<Event> {
         event.facts.push(record.fact("numpy.dtype", dtype));
     }
     Some(event)
-}
-
-/// The process that `/torch_3381_1377210934_27` is named for: PyTorch names shared memory after the process that makes it.
-fn sharer(file: &str) -> Option<u32> {
-    file.strip_prefix("/torch_")?.split_once('_')?.0.parse().ok()
 }
 
 /// Device allocators written in C++ (RMM, CuPy) raise the same exceptions as the host's.
