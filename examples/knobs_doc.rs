@@ -30,6 +30,7 @@ pub fn render(knowledge: &Knowledge) -> Result<String, std::fmt::Error> {
         unless,
         by_hand: _,
         not_yet: _,
+        cuts: _,
         most_steps: _,
         meaning,
         on_host: _,

@@ -60,6 +60,9 @@ pub struct Lever {
     /// So many steps may be proposed at once; absent: as many as the job needs. Of a sequence cut to a fraction little is learned.
     #[serde(default)]
     pub most_steps: Option<usize>,
+    /// Whether it cuts what the job works on: of a shorter sequence or a smaller image less is learned or answered.
+    #[serde(default)]
+    pub cuts: bool,
     /// The value to lower a knob to that asks for as many as the machine has cores, and what does so besides an expression that counts
     /// them.
     #[serde(default)]

@@ -1,8 +1,8 @@
 //! Patches that passed the gate, and their order before sums decide.
 
-use super::{Workbench, edit};
+use super::Workbench;
 use crate::knowledge::{Knob, PatchRow};
-use crate::model::{Change, Kind, Patch};
+use crate::model::{Change, Kind, Patch, Scalar};
 
 /// A patch that passed the gate, and the knobs that it turns.
 pub(super) struct Proposed<'k> {
@@ -52,9 +52,10 @@ impl Proposed<'_> {
         !self.turned.is_empty() && self.turned.len() < other.turned.len() && self.turned.iter().all(has)
     }
 
-    /// Whether only the user can name its value.
+    /// Whether only the user can name what it sets: `<the same model in 4 bits>`.
     fn is_open(&self) -> bool {
-        self.patch.diff.is_none() && self.patch.to.as_ref().is_some_and(edit::is_open)
+        let is_placeholder = |to: &Scalar| matches!(to, Scalar::Text(words) if words.starts_with('<'));
+        self.patch.diff.is_none() && !self.is_python && self.patch.to.as_ref().is_some_and(is_placeholder)
     }
 
     /// Whether it names no setting of the job and edits none of its files.
@@ -104,12 +105,16 @@ impl Workbench<'_> {
     pub(super) fn spread_levers(&self, proposed: &mut [Proposed<'_>]) {
         /// So many are shown and read.
         const SHOWN: usize = 3;
+        let cuts = |other: &Proposed<'_>| self.knowledge.lever(&other.row.lever).is_some_and(|lever| lever.cuts);
         for place in 1..SHOWN.min(proposed.len()) {
             let (before, rest) = proposed.split_at_mut(place);
             let is_seen = |other: &Proposed<'_>| before.iter().any(|seen| seen.patch.lever == other.patch.lever);
             let Some(next) = rest.first().filter(|next| is_seen(next) && !next.is_first) else { continue };
             let is_as_good = |other: &Proposed<'_>| {
                 !is_seen(other)
+                    && !cuts(other)
+                    // What edits a file stays before what people would have to buy or find.
+                    && (place > 1 || next.patch.diff.is_none() || other.patch.diff.is_some())
                     && (next.is_short || !other.is_short)
                     && (next.is_by_hand || !other.is_by_hand)
                     && (next.patch.suffices != Some(true) || other.patch.suffices == Some(true))

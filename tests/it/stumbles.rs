@@ -261,7 +261,9 @@ fn a_server_is_not_advised_as_a_training_job() -> Outcome {
     let log = "(EngineCore_DP0 pid=92)   File \"/usr/local/lib/python3.12/dist-packages/vllm/v1/worker/gpu_model_runner.py\", line 2635, in load_model\n(EngineCore_DP0 pid=92)     self.model = model_loader.load_model(\n(EngineCore_DP0 pid=92) torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 896.00 MiB. GPU 0 has a total capacity of 79.11 GiB of which 503.19 MiB is free. Including non-PyTorch memory, this process has 78.60 GiB memory in use. Of the allocated memory 77.90 GiB is allocated by PyTorch, and 100.00 MiB is reserved by PyTorch but unallocated.\n";
     let report = report(&[("job.log", log), ("run.sh", "vllm serve meta-llama/Llama-3.3-70B-Instruct\n")])?;
     let knobs: Vec<&str> = patches(&report).into_iter().map(|patch| &*patch.knob).collect();
-    assert_eq!(knobs.get(..2), Some(&["a checkpoint in 4 bits", "--tensor-parallel-size"][..]), "{knobs:?}");
+    // What `fix` can write goes before a checkpoint that somebody must find.
+    assert_eq!(knobs.first(), Some(&"--tensor-parallel-size"), "{knobs:?}");
+    assert!(knobs.contains(&"a checkpoint in 4 bits"), "{knobs:?}");
     assert!(!knobs.iter().any(|knob| knob.starts_with("torch.load") || knob.starts_with("DataLoader")), "{knobs:?}");
     Ok(())
 }
