@@ -91,6 +91,11 @@ impl Facts {
         self.by_name.get(name)
     }
 
+    /// What states the fact of this name: nothing if it is unknown.
+    pub fn cites(&self, name: &str) -> Vec<Citation> {
+        self.get(name).map(|known| known.cites.clone()).unwrap_or_default()
+    }
+
     /// The number of this name.
     pub fn number(&self, name: &str) -> Option<f64> {
         match self.get(name)?.value {

@@ -99,7 +99,7 @@ fn count_tokens(facts: &mut Facts, bytes: Bytes, models: &Models) {
         return;
     };
     let tokens = bytes.0 as f64 / (each * WIDEST).max(1) as f64;
-    let cites = facts.get("figures.requested").map(|known| known.cites.clone()).unwrap_or_default();
+    let cites = facts.cites("figures.requested");
     // Samples of a pass are padded to the longest of them.
     let samples = facts.number("config.micro_batch").filter(|samples| *samples >= 1.0).unwrap_or(1.0);
     facts.cite("requested.sample_tokens", Value::Number((tokens / samples).floor()), cites.clone());
@@ -108,7 +108,7 @@ fn count_tokens(facts: &mut Facts, bytes: Bytes, models: &Models) {
 
 /// States what the requested size is for, in which model.
 fn state(facts: &mut Facts, family: Family, quantity: &str, formula: String, model: String) {
-    let cites = facts.get("figures.requested").map(|known| known.cites.clone()).unwrap_or_default();
+    let cites = facts.cites("figures.requested");
     facts.cite("requested.family", Value::Text(family.as_str().to_owned()), cites.clone());
     facts.cite("requested.quantity", Value::Text(quantity.to_owned()), cites.clone());
     facts.cite("requested.formula", Value::Text(formula), cites);
@@ -131,7 +131,7 @@ pub fn count_copies(facts: &mut Facts) {
     let copies = allocated / requested;
     let whole = copies.round();
     if requested >= LEAST && (1.0..=MOST_COPIES).contains(&whole) && (copies - whole).abs() <= REST {
-        let cites = facts.get("figures.torch_allocated").map(|known| known.cites.clone()).unwrap_or_default();
+        let cites = facts.cites("figures.torch_allocated");
         facts.cite("requested.copies", Value::Number(whole), cites);
     }
 }

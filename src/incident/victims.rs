@@ -363,10 +363,10 @@ impl VictimIndex {
     /// Prefixes of other lines tell the pid of a rank. Who failed without a prefix is the only process that the log names, unless that one uses
     /// another device.
     fn learn_writers(&mut self, case: &Case) {
-        let mut known: Vec<(u32, u32)> = Vec::new();
+        let mut known: BTreeSet<(u32, u32)> = BTreeSet::new();
         for named in case.events.iter().filter_map(|event| event.origin.rank.zip(event.origin.pid)) {
-            if !known.contains(&named) && known.len() < MOST_WRITERS {
-                known.push(named);
+            if known.len() < MOST_WRITERS {
+                known.insert(named);
             }
         }
         // Of several ranks one may be the only that writes with a prefix.
@@ -374,7 +374,7 @@ impl VictimIndex {
             case.events.iter().flat_map(|event| &event.facts).any(|fact| {
                 fact.key == "job.world_size" && matches!(fact.value, FactValue::Number(ranks) if ranks > 1.0)
             });
-        let only = if let [only] = known.as_slice() { Some(*only).filter(|_| !has_others) } else { None };
+        let only = known.first().copied().filter(|_| known.len() == 1 && !has_others);
         let is_alone = self.victims.len() == 1;
         for victim in self.victims.iter_mut().filter(|victim| victim.pid.is_none()) {
             let Some(rank) = victim.rank else {
@@ -384,7 +384,7 @@ impl VictimIndex {
                 }
                 continue;
             };
-            let mut own = known.iter().filter(|(other, _)| *other == rank);
+            let mut own = known.range((rank, 0)..=(rank, u32::MAX));
             if let (Some((_, pid)), None) = (own.next(), own.next()) {
                 victim.pid = Some(*pid);
             }

@@ -98,7 +98,7 @@ pub struct EvidenceRow {
 }
 
 /// A change that helps against the cause.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PatchRow {
     /// The lever to turn.

@@ -30,9 +30,9 @@ pub struct Defect {
     pub package: Option<Arc<str>>,
     /// The first version that has it; absent: it is not known.
     #[serde(default)]
-    pub since: Option<Arc<str>>,
+    pub since: Option<Version>,
     /// The first version without it.
-    pub fixed: Arc<str>,
+    pub fixed: Version,
     /// The causes as which it shows.
     pub causes: Vec<Arc<str>>,
     /// A condition (CEL): in which jobs the cause may come from it.
@@ -46,7 +46,7 @@ pub struct Defect {
     pub source: String,
     /// The change that ends it; made when it is read.
     #[serde(skip)]
-    pub patch: Option<PatchRow>,
+    pub patch: PatchRow,
 }
 
 impl Defect {
@@ -57,37 +57,19 @@ impl Defect {
             Some(package) => ("generic.package_version", format!("{package}>={fixed}")),
             None => ("generic.program_version", format!("{program} {fixed}")),
         };
-        let patch = PatchRow {
-            lever: "version".into(),
-            direction: None,
-            knob: Some(knob.into()),
-            fact: None,
-            to: Some(to),
-            amount: Vec::new(),
-            steps: Vec::new(),
-            when: None,
-            first: false,
-            with_first: None,
-        };
-        Defect { patch: Some(patch), ..self }
+        let patch = PatchRow { lever: "version".into(), knob: Some(knob.into()), to: Some(to), ..PatchRow::default() };
+        Defect { patch, ..self }
     }
 
     /// What is wrong with it.
     pub(super) fn problem(&self) -> Option<String> {
-        let versions = [Some(&self.fixed), self.since.as_ref()].into_iter().flatten();
-        let wrong = versions.into_iter().find_map(|version| version.parse::<Version>().err());
-        wrong.map(|problem| format!("{}: {problem}", self.name)).or_else(|| {
-            let since = self.since.as_ref().and_then(|since| since.parse().ok());
-            let is_never = since.is_some_and(|since| !self.is_in(&since));
-            is_never.then(|| format!("{}: `since` is not before `fixed`", self.name))
-        })
+        let is_never = self.since.as_ref().is_some_and(|since| !self.is_in(since));
+        is_never.then(|| format!("{}: `since` is not before `fixed`", self.name))
     }
 
     /// Whether `version` has it.
     pub fn is_in(&self, version: &Version) -> bool {
-        let known = |version: &Arc<str>| version.parse::<Version>().ok();
-        let is_before_fix = known(&self.fixed).is_some_and(|fixed| *version < fixed);
-        is_before_fix && self.since.as_ref().and_then(known).is_none_or(|since| since <= *version)
+        *version < self.fixed && self.since.as_ref().is_none_or(|since| since <= version)
     }
 }
 

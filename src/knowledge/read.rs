@@ -69,13 +69,9 @@ pub(super) fn causes(files: &[File<'_>]) -> Outcome<Vec<CauseRule>> {
     let mut causes: Vec<CauseRule> = Vec::new();
     for file in of("causes", files) {
         let rule = CauseRule { origin: file.origin, ..file.read()? };
-        match causes.iter_mut().find(|known| known.id == rule.id) {
-            Some(known) if known.origin != rule.origin => *known = rule,
-            Some(_) => {
-                let problem = format!("another file has a rule `{}`; give this one a name of its own", rule.id);
-                return Err(file.wrong(problem));
-            }
-            None => causes.push(rule),
+        if let Some(twice) = add(&mut causes, rule, |rule| (&rule.id, rule.origin)) {
+            let problem = format!("another file has a rule `{}`; give this one a name of its own", twice.id);
+            return Err(file.wrong(problem));
         }
     }
     Ok(causes)
@@ -90,10 +86,8 @@ pub(super) fn defects(files: &[File<'_>]) -> Outcome<Vec<Defect>> {
                 return Err(file.wrong(problem));
             }
             let new = (file.origin, defect.completed());
-            match defects.iter_mut().find(|(_, known)| known.name == new.1.name) {
-                Some(known) if known.0 != new.0 => *known = new,
-                Some(_) => return Err(file.wrong(format!("there are two defects `{}`", new.1.name))),
-                None => defects.push(new),
+            if let Some((_, twice)) = add(&mut defects, new, |(origin, defect)| (&defect.name, *origin)) {
+                return Err(file.wrong(format!("there are two defects `{}`", twice.name)));
             }
         }
     }
@@ -215,6 +209,17 @@ pub(super) fn secrets(files: &[File<'_>]) -> Outcome<Vec<Secret>> {
         file.read::<SecretFile>()?.read(file.path, file.origin, &mut secrets)?;
     }
     Ok(secrets)
+}
+
+/// Adds `new` to `known`, in the place of one of the same name and another origin; returns it if the origin is the same.
+fn add<T>(known: &mut Vec<T>, new: T, named: fn(&T) -> (&str, Origin)) -> Option<T> {
+    let (name, origin) = named(&new);
+    match known.iter_mut().find(|other| named(other).0 == name) {
+        Some(other) if named(other).1 != origin => *other = new,
+        Some(_) => return Some(new),
+        None => known.push(new),
+    }
+    None
 }
 
 fn of<'f, 'a>(folder: &str, files: &'f [File<'a>]) -> impl Iterator<Item = &'f File<'a>> {

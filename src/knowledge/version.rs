@@ -1,4 +1,5 @@
 use std::cmp::Ordering;
+use std::fmt;
 use std::str::FromStr;
 
 use serde::Deserialize;
@@ -49,6 +50,22 @@ impl FromStr for Version {
         };
         let number = if number.is_empty() { 0 } else { number.parse().map_err(|_| wrong())? };
         Ok(Version { release: release.ok_or_else(wrong)?, stage, number })
+    }
+}
+
+/// As Python writes it, without what followed a `+`: `0.10.1.post2`.
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let release: Vec<String> = self.release.iter().map(u64::to_string).collect();
+        let (release, number) = (release.join("."), self.number);
+        match self.stage {
+            Stage::Dev => write!(f, "{release}.dev{number}"),
+            Stage::Alpha => write!(f, "{release}a{number}"),
+            Stage::Beta => write!(f, "{release}b{number}"),
+            Stage::Candidate => write!(f, "{release}rc{number}"),
+            Stage::Final => write!(f, "{release}"),
+            Stage::Post => write!(f, "{release}.post{number}"),
+        }
     }
 }
 
@@ -120,6 +137,14 @@ mod tests {
         }
         assert_eq!("2.4".parse::<Version>()?, "2.4.0".parse::<Version>()?);
         assert_eq!("2.6.0+cu124".parse::<Version>()?, "v2.6".parse::<Version>()?);
+        Ok(())
+    }
+
+    #[test]
+    fn is_written_as_it_was_read() -> Result<(), String> {
+        for text in ["0.4.0.dev0", "0.4.0a1", "0.4.0b2", "0.4.0rc1", "2.8.0.post1", "0.10", "4.52.1"] {
+            assert_eq!(text.parse::<Version>()?.to_string(), text);
+        }
         Ok(())
     }
 

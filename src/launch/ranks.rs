@@ -16,8 +16,7 @@ const COPY: f64 = 2.4;
 /// one that was killed did.
 pub(crate) fn state_ranks(facts: &mut Facts) {
     let Some((name, ranks)) = ranks_of_node(facts) else { return };
-    let cites = |name: &str, facts: &Facts| facts.get(name).map(|known| known.cites.clone()).unwrap_or_default();
-    let known = cites(name, facts);
+    let known = facts.cites(name);
     facts.cite("host.ranks", Value::Number(ranks), known.clone());
     if let Some(copy) = facts.number("model.in_16_bit") {
         facts.cite("host.copies", Value::Number(copy * ranks), known.clone());
@@ -33,7 +32,7 @@ pub(crate) fn state_ranks(facts: &mut Facts) {
         && !helps
         && is_copy
     {
-        let cites = cites("figures.anon_rss", facts).into_iter().chain(known).collect();
+        let cites = facts.cites("figures.anon_rss").into_iter().chain(known).collect();
         facts.cite("host.ranks_sum", Value::Number(held * ranks), cites);
     }
 }

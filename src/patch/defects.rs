@@ -1,11 +1,8 @@
 //! Proposes a later version where the job's own has a known defect.
 
-use super::Workbench;
+use super::{SHOWN, Workbench};
 use crate::knowledge::{CauseRule, Defect, Version};
 use crate::model::{Patch, PatchSet};
-
-/// Behind so many changes stands the version of a program whose own nobody knows.
-const BEHIND: usize = 2;
 
 impl<'a> Workbench<'a> {
     /// Adds a later version to the `patches` against the cause of `rule` for each defect that may show in it: first where the version has the
@@ -13,13 +10,16 @@ impl<'a> Workbench<'a> {
     pub(super) fn add_mended(&self, rule: &'a CauseRule, patches: &mut Vec<Patch>, set: Option<&PatchSet>) {
         let behind_set = set.map_or(0, |set| set.knobs.len());
         let of_cause = self.knowledge.defects.iter().filter(|defect| defect.causes.contains(&rule.cause));
-        for defect in of_cause.filter(|defect| self.runs_on(&defect.program) && self.holds(&defect.when)) {
+        for defect in of_cause.filter(|defect| self.holds(&defect.when)) {
             let is_shown = defect.shown_by.as_ref().is_some_and(|shown| self.holds(shown));
             let has_it = self.version_of(defect).map(|version| defect.is_in(&version));
-            let is_named = has_it.unwrap_or(is_shown);
-            let Some(patch) = self.mended(defect, has_it.is_some()).filter(|_| is_named) else { continue };
+            // Few defects are named, and an edit is looked for only for those.
+            if !has_it.unwrap_or(is_shown) || !self.runs_on(&defect.program) {
+                continue;
+            }
+            let Some(patch) = self.mended(defect, has_it.is_some()) else { continue };
             let is_sure = is_shown && has_it.is_some();
-            let place = if is_sure { behind_set } else { behind_set.max(BEHIND) };
+            let place = if is_sure { behind_set } else { behind_set.max(SHOWN - 1) };
             patches.insert(place.min(patches.len()), patch);
         }
     }
@@ -45,7 +45,7 @@ impl<'a> Workbench<'a> {
     }
 
     fn mended(&self, defect: &'a Defect, is_known: bool) -> Option<Patch> {
-        let patch = self.proposed(defect.patch.as_ref()?, &[], &[]).into_iter().next()?.patch;
+        let patch = self.proposed(&defect.patch, &[], &[]).into_iter().next()?.patch;
         let why = self.facts.fill(defect.why.in_language(self.language), self.language)?;
         let Defect { program, since, fixed, source, .. } = defect;
         let unless_older = || match since {

@@ -54,6 +54,8 @@ use proposed::Proposed;
 
 /// The most patches for one cause; more would be no advice.
 const MOST: usize = 6;
+/// So many of them people read.
+const SHOWN: usize = 3;
 /// The most of the user's settings that are changed for one lever.
 const MOST_EDITS: usize = 2;
 
@@ -218,10 +220,9 @@ impl<'a> Workbench<'a> {
         // What is explicitly nothing has no limit: there is no step from it.
         let is_open = set.is_some_and(|setting| setting.entry.value == Value::Null);
         let cap = turn.open.as_deref().filter(|_| is_open);
-        let opened = cap.map(|cap| Some(Turn { to: To::Value(goal::binding(self, knob, cap)?), ..turn.clone() }));
-        let opened = match opened {
-            Some(None) => return None,
-            opened => opened.flatten(),
+        let opened = match cap {
+            Some(cap) => Some(Turn { to: To::Value(goal::binding(self, knob, cap)?), ..turn.clone() }),
+            None => None,
         };
         let goal = goal::goal(self, row, knob, opened.as_ref().unwrap_or(turn), from.as_deref())?;
         // What is to be made smaller must be there.
@@ -319,7 +320,6 @@ impl<'a> Workbench<'a> {
             is_advised,
             is_by_hand,
             is_short,
-            is_first: row.first,
             is_generic: knob.is_generic(),
             is_python,
             is_absent: is_python && shows_code() && edit::changes_what_is_kept(knob),

@@ -137,7 +137,7 @@ impl Workbench<'_> {
         }
         // By its own figures the job would fail again.
         let is_short =
-            |other: &Proposed<'_>| other.patch.suffices == Some(false) && !other.is_advised && !other.is_first;
+            |other: &Proposed<'_>| other.patch.suffices == Some(false) && !other.is_advised && !other.row.first;
         if let Some(from) = proposed.iter().position(is_short).filter(|_| self.kind.is_host()) {
             proposed[from..].sort_by_key(|other| !Self::is_enough(other));
         }
@@ -150,7 +150,7 @@ impl Workbench<'_> {
             let is_more = patch.effect.host_bytes.is_some_and(|moved| moved > DOUBTFUL_ON_HOST);
             is_more && patch.needs.host.is_none_or(|need| need.capacity.is_none())
         };
-        let is_free = |first: &&Proposed<'_>| !first.is_advised && !first.is_first && fills_unknown(&first.patch);
+        let is_free = |first: &&Proposed<'_>| !first.is_advised && !first.row.first && fills_unknown(&first.patch);
         let Some(most) = proposed.first().filter(is_free).and_then(|first| self.price_of(first)) else {
             return false;
         };
@@ -188,7 +188,7 @@ impl Workbench<'_> {
             let lever = self.knowledge.lever(&proposed.patch.lever)?;
             lever.price.filter(|_| proposed.patch.suffices == Some(true) && !proposed.is_by_hand)
         };
-        let is_free = |first: &&Proposed<'_>| !first.is_advised && !first.is_first;
+        let is_free = |first: &&Proposed<'_>| !first.is_advised && !first.row.first;
         let Some(most) = proposed.first().filter(is_free).and_then(price) else { return };
         let is_roomy = |proposed: &Proposed<'_>| {
             self.scarce(&proposed.patch.needs).and_then(|need| fits_within(need, 1.0 - ROOMY)) == Some(true)
@@ -210,7 +210,7 @@ impl Workbench<'_> {
         let is_enough = first.patch.suffices == Some(true);
         // Nor does what can be counted displace what the rule knows better and nobody counts.
         let is_uncounted = first.patch.suffices.is_none() && first.patch.effect == PatchEffect::default();
-        if (is_enough && (first.is_advised || first.is_first)) || (is_uncounted && first.is_first) {
+        if (is_enough && (first.is_advised || first.row.first)) || (is_uncounted && first.row.first) {
             return None;
         }
         let needs = |places: &[usize], share: f64| {

@@ -1,6 +1,6 @@
 //! Patches that passed the gate, and their order before sums decide.
 
-use super::Workbench;
+use super::{SHOWN, Workbench};
 use crate::knowledge::{Knob, PatchRow};
 use crate::model::{Change, Kind, Patch, Scalar};
 
@@ -8,7 +8,7 @@ use crate::model::{Change, Kind, Patch, Scalar};
 pub(super) struct Proposed<'k> {
     pub(super) patch: Patch,
     pub(super) turned: Vec<(&'k Knob, String)>,
-    /// The row that asks for it.
+    /// The row that asks for it. If it is `first`, the rule knows better than what the failing program advises.
     pub(super) row: &'k PatchRow,
     /// Whether the failing program advises it.
     pub(super) is_advised: bool,
@@ -16,8 +16,6 @@ pub(super) struct Proposed<'k> {
     pub(super) is_by_hand: bool,
     /// Whether it frees less than was missing.
     pub(super) is_short: bool,
-    /// Whether the rule knows better than what the failing program advises.
-    pub(super) is_first: bool,
     /// Whether it turns an option of a program that nobody knows.
     pub(super) is_generic: bool,
     /// Whether it is a change of code.
@@ -41,7 +39,7 @@ impl Proposed<'_> {
         let is_told = self.is_generic || self.patch.knob.contains(' ');
         let is_vague = to.is_none() && from.is_none() && !is_told && !matches!(change, Some(Change::AtLeast(_)));
         let is_hint = self.is_python && line.as_deref().is_some_and(|line| line.ends_with('…'));
-        diff.is_none() && (is_vague || is_hint || self.is_absent) && !self.is_advised && !self.is_first
+        diff.is_none() && (is_vague || is_hint || self.is_absent) && !self.is_advised && !self.row.first
     }
 
     /// Whether `other` does all that this does, and more.
@@ -92,10 +90,10 @@ impl Workbench<'_> {
                     || proposed.is_unshown && edits_option
                     || proposed.is_of_loading && edits_something
                     || proposed.is_of_code && edits_any);
-            let Proposed { patch, is_by_hand, is_short, is_first, is_advised, .. } = proposed;
+            let Proposed { patch, row, is_by_hand, is_short, is_advised, .. } = proposed;
             // Nor does a rule know better than an edit what only the user can name: `<the same model in 4 bits>`.
             let is_open = proposed.is_open() && edits_any;
-            let is_first = *is_first && !is_open;
+            let is_first = row.first && !is_open;
             (self.may_overfill(&patch.effect), *is_by_hand, *is_short, !is_first, !is_advised, is_late || is_open)
         });
     }
@@ -103,13 +101,11 @@ impl Workbench<'_> {
     /// Lets people see different levers first: behind the best change, another change by a lever that stands there already waits for one by
     /// another lever, if that one may be as good. Two changes that the rule itself puts first stay together.
     pub(super) fn spread_levers(&self, proposed: &mut [Proposed<'_>]) {
-        /// So many are shown and read.
-        const SHOWN: usize = 3;
         let cuts = |other: &Proposed<'_>| self.knowledge.lever(&other.row.lever).is_some_and(|lever| lever.cuts);
         for place in 1..SHOWN.min(proposed.len()) {
             let (before, rest) = proposed.split_at_mut(place);
             let is_seen = |other: &Proposed<'_>| before.iter().any(|seen| seen.patch.lever == other.patch.lever);
-            let Some(next) = rest.first().filter(|next| is_seen(next) && !next.is_first) else { continue };
+            let Some(next) = rest.first().filter(|next| is_seen(next) && !next.row.first) else { continue };
             let is_as_good = |other: &Proposed<'_>| {
                 !is_seen(other)
                     && !cuts(other)
@@ -130,13 +126,12 @@ impl Workbench<'_> {
     /// today. It is among the changes that are read.
     pub(super) fn show_limit(&self, proposed: &mut [Proposed<'_>]) {
         const LIMIT: &str = "host_memory_limit";
-        const LAST_SHOWN: usize = 2;
         if self.kind != Kind::HostOomCgroup {
             return;
         }
         let is_limit = |other: &Proposed<'_>| &*other.patch.lever == LIMIT;
-        if let Some(place) = proposed.iter().position(is_limit).filter(|place| *place > LAST_SHOWN) {
-            proposed[LAST_SHOWN..=place].rotate_right(1);
+        if let Some(place) = proposed.iter().position(is_limit).filter(|place| *place >= SHOWN) {
+            proposed[SHOWN - 1..=place].rotate_right(1);
         }
     }
 }

@@ -29,8 +29,7 @@ pub fn try_examples(rule: &CauseRule, knowledge: &Arc<Knowledge>) -> Result<Vec<
 }
 
 fn try_example(example: &ExampleRow, rule: &CauseRule, knowledge: &Arc<Knowledge>) -> Result<ExampleOutcome, Error> {
-    let options = Options { knowledge: Some(Arc::clone(knowledge)), ..Options::default() };
-    let report = analyze_inputs(example.inputs(), Vec::new(), &options)?;
+    let report = report(example.inputs(), knowledge)?;
     let diagnoses = report.incidents.first().map_or(&[][..], |root| &root.diagnoses);
     let named: Vec<(Arc<str>, f64)> =
         diagnoses.iter().map(|diagnosis| (diagnosis.cause.clone(), diagnosis.confidence)).collect();
@@ -62,10 +61,13 @@ fn inputs(log: &str, config: Option<&str>) -> Vec<Input<'static>> {
     inputs.unwrap_or_default()
 }
 
+fn report(inputs: Vec<Input<'static>>, knowledge: &Arc<Knowledge>) -> Result<Report, Error> {
+    analyze_inputs(inputs, Vec::new(), &Options { knowledge: Some(Arc::clone(knowledge)), ..Options::default() })
+}
+
 /// The patches that are proposed for the log of `example`.
 pub(super) fn proposed(example: &DefectExample, knowledge: &Arc<Knowledge>) -> Result<Vec<Patch>, Error> {
-    let options = Options { knowledge: Some(Arc::clone(knowledge)), ..Options::default() };
-    let report = analyze_inputs(inputs(&example.log, example.config.as_deref()), Vec::new(), &options)?;
+    let report = report(inputs(&example.log, example.config.as_deref()), knowledge)?;
     let diagnoses = report.incidents.into_iter().flat_map(|incident| incident.diagnoses);
     Ok(diagnoses.flat_map(|diagnosis| diagnosis.patches).collect())
 }

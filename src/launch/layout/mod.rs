@@ -59,7 +59,7 @@ impl JobConfig<'_> {
     pub(crate) fn model(&self, facts: &Facts) -> Option<(ModelSize, Vec<Citation>)> {
         for name in ["model", "config.model", "job.model"] {
             if let Some(found) = facts.text(name).and_then(|model| self.knowledge.models.find(model)) {
-                let cites = facts.get(name).map(|known| known.cites.clone()).unwrap_or_default();
+                let cites = facts.cites(name);
                 return Some((ModelSize::from(found), cites));
             }
         }
@@ -67,7 +67,7 @@ impl JobConfig<'_> {
             return Some((described, Vec::new()));
         }
         let count = facts.number("job.parameters").filter(|count| *count >= 1.0)?;
-        let cites = facts.get("job.parameters").map(|known| known.cites.clone()).unwrap_or_default();
+        let cites = facts.cites("job.parameters");
         Some((ModelSize::of_parameters(count as u64), cites))
     }
 
@@ -285,7 +285,7 @@ pub fn state_limit(incident: &mut Incident, facts: &mut Facts) {
         return;
     }
     let Some(limit) = facts.number("config.memory_limit") else { return };
-    let cites = facts.get("config.memory_limit").map(|known| known.cites.clone()).unwrap_or_default();
+    let cites = facts.cites("config.memory_limit");
     let Some(Citation { location, text, .. }) = cites.first().cloned() else { return };
     incident.figures.push(Figure {
         name: FigureName::MemcgLimit,

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use crate::Error;
-use crate::knowledge::{Defect, DefectFile, Knowledge};
-use crate::model::Kind;
+use crate::knowledge::{Defect, DefectExample, DefectFile, Knowledge};
+use crate::model::{Kind, Patch};
 use crate::rulebase::example::proposed;
 use crate::rulebase::names::suggestion;
 use crate::rulebase::sources::RuleSource;
@@ -29,32 +29,33 @@ pub(super) fn check(
             one(defect, &index.to_string(), &file, knowledge, conditions, &mut notes);
         }
         for (index, example) in file.example.iter().enumerate() {
-            tried += 1;
-            let of_it = knowledge.defects.iter().find(|defect| defect.name == example.defect);
-            let Some(to) = of_it.and_then(|defect| defect.patch.as_ref()?.to.as_deref()) else {
-                let known = knowledge.defects.iter().map(|defect| &*defect.name);
-                let advice = suggestion(&example.defect, known).unwrap_or_else(|| "name one of this file".to_owned());
-                let problem = format!("no defect is called `{}`", example.defect);
-                notes.error(&["example", &index.to_string(), "defect"], problem, advice);
-                continue;
-            };
-            let patches = proposed(example, knowledge)?;
-            let is_it = |patch: &crate::model::Patch| {
-                *patch.lever == *"version" && patch.to.as_ref().is_some_and(|value| value.to_string() == to)
-            };
-            if patches.iter().any(is_it) != example.is_named {
-                let came: Vec<String> = patches.iter().map(|patch| patch.knob.clone()).collect();
-                let verb = if example.is_named { "is not" } else { "is" };
-                let problem = format!("{to} {verb} proposed for the example of `{}`", example.defect);
-                notes.error(
-                    &["example", &index.to_string()],
-                    problem,
-                    format!("what is proposed: {}", came.join(", ")),
-                );
-            }
+            holds(example, &index.to_string(), knowledge, &mut notes)?;
         }
+        tried += file.example.len();
     }
     Ok(tried)
+}
+
+/// Analyses the log of `example` and notes if its defect is named where it must not be, or not where it must.
+fn holds(example: &DefectExample, at: &str, knowledge: &Arc<Knowledge>, notes: &mut Notes<'_>) -> Result<(), Error> {
+    let Some(defect) = knowledge.defects.iter().find(|defect| defect.name == example.defect) else {
+        let known = knowledge.defects.iter().map(|defect| &*defect.name);
+        let advice = suggestion(&example.defect, known).unwrap_or_else(|| "name one of this file".to_owned());
+        notes.error(&["example", at, "defect"], format!("no defect is called `{}`", example.defect), advice);
+        return Ok(());
+    };
+    let to = defect.patch.to.as_deref().unwrap_or_default();
+    let patches = proposed(example, knowledge)?;
+    let is_it = |patch: &Patch| {
+        patch.lever == defect.patch.lever && patch.to.as_ref().is_some_and(|value| value.to_string() == to)
+    };
+    if patches.iter().any(is_it) != example.is_named {
+        let came: Vec<String> = patches.iter().map(|patch| patch.knob.clone()).collect();
+        let verb = if example.is_named { "is not" } else { "is" };
+        let problem = format!("{to} {verb} proposed for the example of `{}`", example.defect);
+        notes.error(&["example", at], problem, format!("what is proposed: {}", came.join(", ")));
+    }
+    Ok(())
 }
 
 fn one(

@@ -52,7 +52,7 @@ pub(super) fn check(
     let named = |file: &'static str, name: &str, words: &Words| (file, name.to_owned(), words.is_partial());
     let meanings = knowledge.levers.iter().map(|lever| named("rules/levers.toml", &lever.name, &lever.meaning));
     let meanings = meanings.chain(knowledge.facts.iter().map(|fact| named("rules/facts/", &fact.name, &fact.meaning)));
-    let facts = glossary.facts.iter().map(|fact| named("rules/glossary/facts.toml", &fact.name, &fact.meaning));
+    let facts = glossary.facts.iter().map(|fact| named("rules/glossary/", &fact.name, &fact.meaning));
     let explained = glossary.words.iter().map(|word| named("rules/glossary/words.toml", &word.name, &word.meaning));
     for (file, name, _) in meanings.chain(facts).chain(explained).filter(|(_, _, is_partial)| *is_partial) {
         error(file, format!("the meaning of `{name}` lacks a language"), "say it in English and Chinese");
@@ -60,7 +60,7 @@ pub(super) fn check(
     for (index, fact) in glossary.facts.iter().enumerate() {
         let twice = glossary.facts[..index].iter().chain(&knowledge.facts).any(|other| other.name == fact.name);
         if twice {
-            error("rules/glossary/facts.toml", format!("`{}` is explained twice", fact.name), "leave one out");
+            error("rules/glossary/", format!("`{}` is explained twice", fact.name), "leave one out");
         }
     }
 }
