@@ -54,3 +54,15 @@ fn every_pair_gets_the_change_that_helps() -> Outcome {
     insta::assert_snapshot!(all);
     Ok(())
 }
+
+#[test]
+fn no_job_leaves_megatron_for_an_option_of_fsdp() -> Outcome {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/fix/verl-megatron");
+    let report = fix::analyze(&[folder.to_string_lossy().into_owned()], &Options::default())?;
+    let incident = report.incidents.first().ok_or("no incident")?;
+    let patches = incident.diagnoses.iter().flat_map(|diagnosis| &diagnosis.patches);
+    let knobs: Vec<&str> = patches.map(|patch| patch.knob.as_str()).collect();
+    assert!(knobs.iter().any(|knob| knob.contains("megatron.")), "{knobs:?}");
+    assert!(!knobs.iter().any(|knob| knob.contains("fsdp_config")), "{knobs:?}");
+    Ok(())
+}
