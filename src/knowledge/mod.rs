@@ -78,7 +78,7 @@ pub use progress::Progress;
 pub use ranking::{Learned, Ranking, Weights, WordRow};
 pub use retell::{LESS_LIKELY, again, retell, title_in, titles};
 pub use secrets::{Secret, example as example_of_secret};
-pub use signs::{FoundSign, Meaning, MemoryOf, NumberOf, Place, SignRow, Signs};
+pub use signs::{FoundSign, Meaning, MemoryOf, NumberOf, Place, SignExample, SignExamples, SignRow, Signs};
 pub use snapshot::SnapshotRules;
 pub use terms::{closed_up, in_terms, phase_in_words};
 pub use version::{Version, is_newer};

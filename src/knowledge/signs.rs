@@ -1,10 +1,11 @@
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::KnowledgeError;
-use crate::model::FigureName;
+use crate::model::{FigureName, Kind};
 use crate::scan::Literals;
 
 /// One file of `rules/signs/`: general words with which people and programs say that memory ran out.
@@ -26,11 +27,45 @@ pub(super) struct SignFile {
     amount: Vec<AmountRow>,
     #[serde(default)]
     number: Vec<NumberRow>,
-    /// Read by a test only.
+    /// [`SignExamples`].
     #[serde(default, rename = "example")]
     _example: IgnoredAny,
     #[serde(default, rename = "near_miss")]
     _near_miss: IgnoredAny,
+}
+
+/// The examples of a file of signs, which an analysis does not read.
+#[derive(Debug, Deserialize)]
+pub struct SignExamples {
+    /// Lines that say that memory ran out, or that a process was killed.
+    #[serde(default)]
+    pub example: Vec<SignExample>,
+    /// Lines that look alike and say neither.
+    #[serde(default)]
+    pub near_miss: Vec<SignMiss>,
+}
+
+/// A line and what it says.
+#[derive(Debug, Deserialize)]
+pub struct SignExample {
+    /// The line.
+    pub text: String,
+    /// What ran out.
+    pub kind: Kind,
+    /// The lines before it.
+    #[serde(default)]
+    pub context: String,
+    /// The figures that it states, as it writes them.
+    #[serde(flatten)]
+    pub figures: BTreeMap<FigureName, String>,
+}
+
+/// A line that says nothing of memory that ran out.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignMiss {
+    /// The line.
+    pub text: String,
 }
 
 /// Most words that `…` in a sign stands for.

@@ -51,7 +51,7 @@ pub(crate) use record::origin::process as series_process;
 pub use record::text::Size;
 pub use record::{Joint, Record};
 use record::{origin, signals, statement, table, text, wrap};
-pub use statements::{read_whole, stated};
+pub use statements::{believed, heard, read_whole, stated};
 
 use crate::model::{Bytes, Event};
 

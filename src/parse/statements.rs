@@ -14,6 +14,21 @@ pub fn stated(input: &[u8], grammars: &Grammars) -> Vec<(String, String)> {
     statements(&findings)
 }
 
+/// What the reader of general words takes `input` to state, and where it leaves that to the grammars, which know the format, what they state.
+pub fn heard(input: &[u8], grammars: &Grammars) -> Vec<(String, String)> {
+    let mut findings = read_whole("example", input, grammars);
+    let is_read = findings.events.iter().any(|event| event.basis == Basis::Reader);
+    findings.events.retain(|event| !is_read || event.basis == Basis::Reader);
+    statements(&findings)
+}
+
+/// What the reader of general words alone takes `input` to state.
+pub fn believed(input: &[u8], grammars: &Grammars) -> Vec<(String, String)> {
+    let mut findings = read_whole("example", input, grammars);
+    findings.events.retain(|event| event.basis == Basis::Reader);
+    statements(&findings)
+}
+
 /// What is found in `input`, whose last line is complete; citations name it `path`.
 pub fn read_whole(path: &str, input: &[u8], grammars: &Grammars) -> Findings {
     let mut extractor = Extractor::new(Arc::from(path), grammars);

@@ -1,37 +1,5 @@
-use serde::Deserialize;
-
-use crate::knowledge::shipped_files;
 use crate::model::{Basis, Event, Exit, FigureName, What};
 use crate::parse::testing;
-
-/// The examples of a file of signs.
-#[derive(Deserialize)]
-struct Examples {
-    #[serde(default)]
-    example: Vec<Example>,
-    #[serde(default)]
-    near_miss: Vec<NearMiss>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Example {
-    text: String,
-    kind: String,
-    /// Lines before it.
-    #[serde(default)]
-    context: String,
-    requested: Option<String>,
-    gpu_free: Option<String>,
-    device: Option<String>,
-    pid: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NearMiss {
-    text: String,
-}
 
 fn believed(text: &str) -> Vec<Event> {
     testing::find_all(text.as_bytes()).events.into_iter().filter(|event| event.basis == Basis::Reader).collect()
@@ -60,35 +28,6 @@ fn kinds_of(events: Vec<Event>) -> Vec<String> {
 
 fn figure(text: &str, name: FigureName) -> Option<String> {
     heard(text).into_iter().flat_map(|event| event.figures).find(|figure| figure.name == name).map(|figure| figure.text)
-}
-
-#[test]
-fn examples_hold_and_near_misses_say_nothing() -> Result<(), toml::de::Error> {
-    let mut examples = 0;
-    for (path, content) in shipped_files().filter(|(path, _)| path.starts_with("signs/")) {
-        let file: Examples = toml::from_str(content)?;
-        assert!(!file.near_miss.is_empty(), "{path} has no near miss");
-        for example in &file.example {
-            let text = format!("{}\n{}", example.context, example.text);
-            assert_eq!(kinds_of(heard(&text)), [example.kind.as_str()], "{path}: {}", example.text);
-            let wanted = [
-                (FigureName::Requested, &example.requested),
-                (FigureName::GpuFree, &example.gpu_free),
-                (FigureName::GpuIndex, &example.device),
-                (FigureName::VictimPid, &example.pid),
-            ];
-            for (name, words) in wanted {
-                let found = figure(&text, name).filter(|_| words.is_some());
-                assert_eq!(found, *words, "{path}: {name} of {}", example.text);
-            }
-            examples += 1;
-        }
-        for miss in &file.near_miss {
-            assert_eq!(kinds(&miss.text), [""; 0], "{path}: {}", miss.text);
-        }
-    }
-    assert!(examples > 10, "{examples}");
-    Ok(())
 }
 
 #[test]

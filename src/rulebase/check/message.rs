@@ -58,7 +58,8 @@ pub(super) fn check(
     Ok((messages, tried))
 }
 
-fn shown(stated: &[(String, String)]) -> String {
+/// `stated` for people.
+pub(super) fn shown(stated: &[(String, String)]) -> String {
     let pairs: Vec<String> = stated.iter().map(|(name, words)| format!("{name} `{words}`")).collect();
     if pairs.is_empty() { "nothing".to_owned() } else { pairs.join(", ") }
 }

@@ -6,6 +6,7 @@ mod defect;
 mod knob;
 mod message;
 mod reading;
+mod sign;
 mod whole;
 
 use std::collections::BTreeMap;
@@ -128,6 +129,7 @@ pub fn check(sources: &[RuleSource]) -> Result<Checked, Error> {
     let (messages, examples) = message::check(&others, &knowledge, &mut findings)?;
     (checked.messages, checked.examples) = (messages, checked.examples + examples);
     checked.examples += reading::check(&others, &mut findings);
+    checked.examples += sign::check(&others, &knowledge, &mut findings)?;
     whole::check(sources, &knowledge, &glossary, &conditions, &mut findings);
     findings.sort_by(|a, b| (a.severity, &a.file, a.line).cmp(&(b.severity, &b.file, b.line)));
     findings.dedup();
