@@ -160,7 +160,7 @@ fn trend(series: &str, measures: FigureName, points: &[&TimelinePoint]) -> Optio
     let (first, last) = (points.first()?, points.last()?);
     let amounts: Vec<f64> = points.iter().map(|point| point.bytes.0 as f64).collect();
     let steps: Vec<f64> = amounts.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    if points.len() < FEWEST && !is_large_and_even(&steps) {
+    if points.len() < FEWEST && !is_large_and_even(amounts[0], &steps) {
         return None;
     }
     let growth = (last.bytes.0 - first.bytes.0) as f64;
@@ -185,11 +185,15 @@ fn trend(series: &str, measures: FigureName, points: &[&TimelinePoint]) -> Optio
     })
 }
 
-/// Whether memory rose by much and about equally from each of at least three moments to the next: a leak of that size needs no more.
-fn is_large_and_even(steps: &[f64]) -> bool {
+/// Whether memory rose by much and about equally from each of at least three moments to the next: a leak of that size needs no more. Much
+/// is also a share of what there was, if that is no small process.
+fn is_large_and_even(start: f64, steps: &[f64]) -> bool {
+    /// What a process holds that has its model and its libraries.
+    const GROWN: f64 = 2.0e9;
     let least = steps.iter().copied().fold(f64::INFINITY, f64::min);
     let most = steps.iter().copied().fold(0.0, f64::max);
-    steps.len() >= 2 && least >= TimelinePoint::FAR.0 as f64 && most <= 1.25 * least
+    let is_large = least >= TimelinePoint::FAR.0 as f64 || start >= GROWN && least >= 0.05 * start;
+    steps.len() >= 2 && is_large && most <= 1.25 * least
 }
 
 /// Whether the minimum of each quarter lies above that of the quarter before, and no single rise is most of the growth. Memory that is

@@ -10,8 +10,18 @@ pub(super) const HEADER: &str = "buff/cache";
 /// Part of the header of older versions.
 pub(super) const OLD_HEADER: &str = "    buffers     cached";
 
-/// If the command is not shown, the unit is unknown; a total below this many kB (8 GiB) may come from `free -m` or `free -g`.
-const SURELY_KB: f64 = (8u64 << 20) as f64;
+/// The unit of a bare `total`, where no command shows it. As kB it is 8 GiB or more: less may be MiB. As MiB it is 4 GiB to 1 TiB: no machine
+/// that a log is kept of has as few kB, and hardly one as many GiB.
+pub(in crate::parse) fn usual_unit(total: f64) -> Option<Bytes> {
+    const SURELY_KB: f64 = (8u64 << 20) as f64;
+    const SURELY_BYTES: f64 = (1u64 << 35) as f64;
+    const SURELY_MIB: std::ops::RangeInclusive<f64> = 3_500.0..=1_100_000.0;
+    match total {
+        total if SURELY_MIB.contains(&total) => Some(Bytes::MIB),
+        total if (SURELY_KB..SURELY_BYTES).contains(&total) => Some(Bytes::KIB),
+        _ => None,
+    }
+}
 
 /// Whether a record that begins with the command or the header goes on with `next`.
 pub(super) fn goes_on(text: &str, next: &str) -> bool {
@@ -60,7 +70,7 @@ pub(super) fn table(record: &Record) -> Option<Event> {
     let row = lines.next()?;
     let amounts: Vec<&str> = row.trim_start().strip_prefix("Mem:")?.split_whitespace().collect();
     let total: f64 = amounts.first().and_then(|total| total.parse().ok()).unwrap_or(0.0);
-    let unit = command.or((total >= SURELY_KB).then_some(Bytes::KIB));
+    let unit = command.or_else(|| usual_unit(total));
     let mut event = statement::notice(record, PRODUCER, row);
     for (column, words) in header.split_whitespace().zip(amounts) {
         let name = match column {
@@ -98,6 +108,11 @@ mod tests {
         assert_eq!(total(&format!("free -m\n{HEADER}{row}")), Some(Bytes(503 << 20)));
         assert_eq!(total(&format!("{HEADER}{row}")), None);
         assert_eq!(total(&format!("$ ls\n{HEADER}{row}")), None);
+        let many = "Mem:          64223       60118         902           3        3203        2911\n";
+        assert_eq!(total(&format!("{HEADER}{many}")), Some(Bytes(64_223 << 20)));
+        assert_eq!(total(&format!("$ free -b\n{HEADER}{many}")), Some(Bytes(64_223)));
+        let few = "Mem:        2015348     1203445       90221\n";
+        assert_eq!(total(&format!("{HEADER}{few}")), None, "2 GB in kB, or 2 TB in MiB");
         assert_eq!(total(&format!("{HEADER}Mem:           503Gi       410Gi       12Gi")), Some(Bytes(503 << 30)));
     }
 

@@ -17,7 +17,7 @@ use super::{Example, Follow, Grammar, Joint, Line, Record, statement};
 use crate::model::{Event, FigureName, Kind};
 
 mod examples;
-mod free;
+pub(super) mod free;
 
 const PRODUCER: &str = "host_memory";
 

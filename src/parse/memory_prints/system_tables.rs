@@ -1,12 +1,13 @@
 //! What the tools of a system print of its memory: `free -h`, `docker stats`, `sacct`. Moments, never a failure.
 //!
 //! Mirrors procps `src/free.c` (3.3–4.0), docker's `cli/command/container/formatter_stats.go` (20.10–28), Slurm's `src/sacct/print.c`
-//! (20.02–25.05). Bare numbers of `free` are KiB, MiB or GiB by an option that is not printed, and state nothing.
+//! (20.02–25.05). Bare numbers of `free` are KiB, MiB or GiB by an option that is not printed: they count where only one of these makes a machine.
 
 use std::sync::Arc;
 
 use crate::model::FigureName::{HostUsed, MemcgLimit, MemcgUsage, NodeTotal};
-use crate::model::{Event, FigureName, What};
+use crate::model::{Bytes, Event, FigureName, What};
+use crate::parse::host_memory::free;
 use crate::parse::text::{self, Size};
 use crate::parse::{Example, Follow, Grammar, Joint, Line, Record, granted, origin};
 
@@ -78,8 +79,12 @@ fn moment(record: &Record, label: &str, row: &str, figures: &[(FigureName, Size<
 
 /// `Mem:           251Gi       244Gi       1.5Gi       122Mi       5.9Gi       2.1Gi`
 fn memory(record: &Record, row: &str) -> Option<Event> {
-    let mut amounts = row.trim_start().strip_prefix("Mem:")?.split_whitespace().map(unit_amount);
-    let (total, used) = (amounts.next()??, amounts.next()??);
+    let mut amounts = row.trim_start().strip_prefix("Mem:")?.split_whitespace();
+    let (total, used) = (amounts.next()?, amounts.next()?);
+    let unit = total.parse().ok().and_then(free::usual_unit);
+    let bare = |words| Some(Size { text: words, bytes: Some(Bytes::of(str::parse(words).ok()?, unit?)?) });
+    let amount = |words| unit_amount(words).or_else(|| bare(words));
+    let (total, used) = (amount(total)?, amount(used)?);
     moment(record, "free", row, &[(NodeTotal, total), (HostUsed, used)])
 }
 
@@ -166,6 +171,11 @@ const EXAMPLES: &[Example] = &[
         states: &[("node_total", "251Gi"), ("host_used", "244Gi")],
     },
     Example {
+        version: "procps 3.3–4.0, free -m",
+        text: "               total        used        free      shared  buff/cache   available\nMem:          128811      119407        1201         310        8203        7905",
+        states: &[("node_total", "128811"), ("host_used", "119407")],
+    },
+    Example {
         version: "docker 20.10–28, docker stats",
         text: "CONTAINER ID   NAME      CPU %     MEM USAGE / LIMIT     MEM %     NET I/O         BLOCK I/O   PIDS\na1b2c3d4e5f6   trainer   99.12%    31.94GiB / 32GiB      99.81%    1.2MB / 3.4MB   0B / 0B     57",
         states: &[("memcg_usage", "31.94GiB"), ("memcg_limit", "32GiB"), ("series", "trainer")],
@@ -188,9 +198,9 @@ mod tests {
     use crate::parse::testing;
 
     #[test]
-    fn numbers_without_a_unit_and_shares_of_cpus_state_nothing() {
+    fn numbers_of_any_unit_and_shares_of_cpus_state_nothing() {
         for text in [
-            "              total        used        free      shared  buff/cache   available\nMem:          257652      250112        1544         122        5995        2110",
+            "              total        used        free      shared  buff/cache   available\nMem:         1257652     1250112        1544         122        5995        2110",
             "JobID|MaxRSS|ReqMem|State\n123456||4Gc|COMPLETED",
             "CONTAINER ID   NAME      CPU %     MEM USAGE / LIMIT     MEM %\na1b2c3d4e5f6   trainer   --        -- / --      --",
         ] {
