@@ -204,9 +204,12 @@ impl Index {
         self.at(place)?.assertion
     }
 
-    /// Whether on an earlier line `rank` waited too long for its peers: it then ends itself.
-    pub fn timed_out_before(&self, rank: u32, place: &Location) -> bool {
-        self.at(place).and_then(|input| input.timeouts.get(&rank)).is_some_and(|line| *line < place.line)
+    /// Whether on an earlier line `rank` waited too long for its peers: it then ends itself. Of a process whose rank nobody knows, whether
+    /// any did: the process that is missed was gone long before, and those that vanish now end themselves.
+    pub fn timed_out_before(&self, rank: Option<u32>, place: &Location) -> bool {
+        let Some(input) = self.at(place) else { return false };
+        let mut of = input.timeouts.iter().filter(|(waited, _)| rank.is_none_or(|rank| rank == **waited));
+        of.any(|(_, line)| *line < place.line)
     }
 
     /// Whether a traceback ends, at most `lines` lines before `place`, in a fault that the program made itself.

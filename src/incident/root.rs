@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Case;
 use super::attempts::Attempts;
 use crate::knowledge::{Inputs, Knowledge};
-use crate::model::{Basis, Clock, Death, Event, Exit, FigureName, Kind, NO_OOM_KILL, Severity, Victim, What};
+use crate::model::{Basis, Clock, Death, Event, Exit, FigureName, Kind, NO_OOM_KILL, Phase, Severity, Victim, What};
 
 /// Events that are one incident.
 pub(super) struct Group {
@@ -40,7 +40,8 @@ pub(super) fn groups(case: &Case, knowledge: &Knowledge) -> Vec<Group> {
         }
     }
     if groups.iter().all(|group| group.recovered) {
-        groups.extend(bus_error(case).or_else(|| unexplained_kill(case)).or_else(|| refused_last(case)));
+        let stated = bus_error(case).or_else(|| unexplained_kill(case)).or_else(|| refused_last(case));
+        groups.extend(stated.or_else(|| broken_off(case)));
     }
     // Recovered incidents come last. If no clock decides, the job's own messages come before the kernel's, unless the job was killed: then
     // the kernel's message explains it.
@@ -158,17 +159,51 @@ fn refused_last(case: &Case) -> Option<Group> {
     if case.events.iter().any(is_failure) {
         return None;
     }
-    let is_last = |event: &Event| {
-        let here = &event.at.location;
-        let ending = case.endings.iter().find(|(path, _)| *path == here.path);
-        let last = ending.and_then(|(_, ending)| ending.recent.iter().rfind(|cite| !cite.text.trim().is_empty()));
-        last.is_some_and(|last| last.location.line <= here.line) && case.index.progress(here) == 0
-    };
+    let is_last = |event: &Event| is_last(case, event) && case.index.progress(&event.at.location) == 0;
     case.events.iter().enumerate().rev().find_map(|(index, event)| match &event.what {
         What::Shortage(shortage) => (shortage.severity == Severity::Pressure && says_size(event) && is_last(event))
             .then(|| Group { kind: shortage.kind, recovered: false, events: vec![index] }),
         _ => None,
     })
+}
+
+/// Whether nothing but blank lines follows `event` in its input.
+fn is_last(case: &Case, event: &Event) -> bool {
+    let here = &event.at.location;
+    let ending = case.endings.iter().find(|(path, _)| *path == here.path);
+    let last = ending.and_then(|(_, ending)| ending.recent.iter().rfind(|cite| !cite.text.trim().is_empty()));
+    last.is_some_and(|last| last.location.line <= here.line)
+}
+
+/// What a terminal shows behind a progress bar and what a batch file says once a program is gone, and that somebody ended or watched it.
+const BEHIND_BAR: &str = "ended.behind_bar";
+const WINDOW: &str = "ended.window";
+const BY_HAND: &str = "ended.by_hand";
+
+/// A program that ended in the middle of its work and said nothing, as one that is killed does: the `^C` of a notebook's terminal behind a
+/// bar, where Python would have answered a key with an exception, or a batch file's last words while the weights were on their way. It
+/// counts only if nothing else is stated and nothing follows.
+fn broken_off(case: &Case) -> Option<Group> {
+    /// So few lines stand between a batch file's words and what its program did last.
+    const BESIDE: u64 = 8;
+    let states = |event: &Event, key: &str| event.facts.iter().any(|fact| fact.key == key);
+    let says_more = |event: &Event| !matches!(event.what, What::Memory { .. } | What::Notice) || states(event, BY_HAND);
+    if case.events.iter().any(says_more) || !case.index.finishes().is_empty() {
+        return None;
+    }
+    let loads = |event: &Event| {
+        let mark = event.context.any.as_ref().filter(|mark| !mark.ended);
+        mark.is_some_and(|mark| {
+            let lines = event.at.location.line.0.saturating_sub(mark.at.location.line.0);
+            lines <= BESIDE && matches!(mark.phase, Phase::ModelLoad | Phase::Inference)
+        })
+    };
+    let is_bar = |text: &str| text.trim_end().ends_with("^C") && !text.contains("100%");
+    let index = case.events.iter().rposition(|event| {
+        let is_silent = states(event, BEHIND_BAR) && is_bar(&event.at.text) || states(event, WINDOW) && loads(event);
+        is_silent && is_last(case, event)
+    })?;
+    Some(Group { kind: Kind::SigkillUnattributed, recovered: false, events: vec![index] })
 }
 
 /// The producer of what orchestrators list of containers.
@@ -214,7 +249,7 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
         let vanished = death(event).filter(|death| death.exit == Exit::Vanished);
         let rank =
             vanished.and_then(|death| death.victim.rank.or(event.origin.rank).or_else(|| numbered(&death.victim)));
-        if rank.is_some_and(|rank| case.index.timed_out_before(rank, &at.location)) {
+        if vanished.is_some() && case.index.timed_out_before(rank, &at.location) {
             return true;
         }
         // A worker that nobody names ended with the exception above, if there is one.

@@ -92,6 +92,7 @@ mod sharded_by_calls;
 mod shared_devices;
 mod sharing_out;
 mod siblings;
+mod silent_ends;
 mod small_programs;
 mod snapshot;
 mod store;
