@@ -1,7 +1,7 @@
 //! Gathers the facts of one incident under the names that rules use.
 
 use super::known::{Facts, Value};
-use super::{pairs, prints, trend};
+use super::{epochs, pairs, prints, trend};
 use crate::incident::FoundIncident;
 use crate::knowledge::below_installation;
 use crate::model::{
@@ -47,6 +47,7 @@ pub fn gather(found: &FoundIncident, job: &Job, inputs: &[InputSummary], told: &
     of_job(&mut facts, job);
     trend::add(&mut facts, incident);
     prints::add(&mut facts, &found.around);
+    epochs::add(&mut facts, &found.around);
     pairs::add(&mut facts, &found.around);
     facts.say("inputs.kernel", Value::Flag(inputs.iter().any(|input| input.role == Role::Kernel)));
     facts.say(

@@ -6,6 +6,7 @@
 
 mod condition;
 mod cost;
+mod epochs;
 mod gather;
 mod inspect;
 mod known;
