@@ -35,7 +35,7 @@ pub fn gather(found: &FoundIncident, job: &Job, inputs: &[InputSummary], told: &
     facts.say("progress.first", Value::Flag(found.is_first));
     figures(&mut facts, incident);
     device(&mut facts, incident);
-    holders(&mut facts, incident);
+    holders(&mut facts, found);
     for fact in &found.facts {
         let value = match &fact.value {
             FactValue::Text(words) => text(words),
@@ -200,7 +200,9 @@ fn called(incident: &Incident, consumer: &Consumer) -> String {
 }
 
 /// Adds facts about victims and consumers.
-fn holders(facts: &mut Facts, incident: &Incident) {
+fn holders(facts: &mut Facts, found: &FoundIncident) {
+    let incident = &found.incident;
+    let in_python = found.frames.iter().any(|frame| frame.file.ends_with(".py"));
     let number = |count: usize| Value::Number(count as f64);
     facts.say("victims.count", number(incident.victims.len()));
     let ranks = incident.victims.iter().filter(|victim| victim.rank.is_some() || victim.device.is_some()).count();
@@ -227,20 +229,22 @@ fn holders(facts: &mut Facts, incident: &Incident) {
         facts.cite("consumers.largest_role", text(&called(incident, largest)), vec![cite(largest)]);
         // Memory of others can be told only if the victim is known.
         if incident.victim.pid.is_some() {
-            facts.say("consumers.others", Value::Number(held_by(incident, |of_job| !of_job)));
+            facts.say("consumers.others", Value::Number(held_by(incident, in_python, |of_job| !of_job)));
         }
     }
-    facts.say("consumers.own", Value::Number(held_by(incident, |of_job| of_job)));
+    facts.say("consumers.own", Value::Number(held_by(incident, in_python, |of_job| of_job)));
     // Of all or of none: who ends some of them has not freed the device.
-    let pids: Option<Vec<String>> = strangers(incident).map(|other| Some(other.pid?.to_string())).collect();
+    let pids: Option<Vec<String>> = strangers(incident, in_python).map(|other| Some(other.pid?.to_string())).collect();
     if let Some(pids) = pids.filter(|pids| !pids.is_empty()) {
         facts.say("consumers.stranger_pids", text(&pids.join(" ")));
     }
+    let other_programs = strangers(incident, in_python).filter(|other| in_python && is_other_program(other));
+    facts.say("consumers.other_programs", Value::Number(other_programs.map(|other| other.bytes.0 as f64).sum()));
     facts.say("consumers.alike", number(alike(incident)));
     let kin = kin(incident);
     facts.say("consumers.kin", number(kin.len()));
     facts.say("consumers.kin_sum", Value::Number(kin.iter().map(|one| one.bytes.0 as f64).sum()));
-    let other_ranks = others(incident, |_| true).filter(|consumer| consumer.is_rank());
+    let other_ranks = others(incident, in_python, |_| true).filter(|consumer| consumer.is_rank());
     facts.say("consumers.ranks", Value::Number(other_ranks.map(|rank| rank.bytes.0 as f64).sum()));
     let roles = incident.consumers.iter().filter_map(|consumer| consumer.role.as_deref()).map(text).collect();
     facts.say("consumers.roles", Value::List(roles));
@@ -262,13 +266,13 @@ fn alike(incident: &Incident) -> usize {
 
 /// Bytes of all consumers except the victim that are `wanted`, a predicate on whether one belongs to the victim's job. It does if it has the
 /// victim's name, if both are Ray workers, or, on a device, if the job's own log knows its pid.
-fn held_by(incident: &Incident, wanted: fn(bool) -> bool) -> f64 {
-    others(incident, wanted).map(|other| other.bytes.0 as f64).sum()
+fn held_by(incident: &Incident, in_python: bool, wanted: fn(bool) -> bool) -> f64 {
+    others(incident, in_python, wanted).map(|other| other.bytes.0 as f64).sum()
 }
 
 /// The processes on the device that ran out which are not the job's. A table names each by its command, a process of the job or not: one
 /// that leaves less than was asked for at once, by a program that held nothing yet, was there before it.
-fn strangers(incident: &Incident) -> impl Iterator<Item = &Consumer> {
+fn strangers(incident: &Incident, in_python: bool) -> impl Iterator<Item = &Consumer> {
     use FigureName::{GpuFree, GpuTotal, ProcessInUse, Requested, TorchAllocated, TorchReserved};
     /// What is asked for at its start by a program that shares out the whole device.
     const LEAST_SHARE: i128 = 4;
@@ -279,21 +283,31 @@ fn strangers(incident: &Incident) -> impl Iterator<Item = &Consumer> {
     let was_there = move |other: &Consumer| {
         started.is_some_and(|(total, requested)| !other.is_rank() && other.bytes.0 + requested.0 > total.0)
     };
-    let unnamed = others(incident, |of_job| !of_job);
-    let named = others(incident, |of_job| of_job).filter(move |other| was_there(other));
+    let unnamed = others(incident, in_python, |of_job| !of_job);
+    let named = others(incident, in_python, |of_job| of_job).filter(move |other| was_there(other));
     unnamed.chain(named).filter(|_| incident.kind == Kind::GpuOom)
 }
 
+/// Whether a table names it by a program that runs no Python, so that it is none of a job that is written in it: `./PlateServer`,
+/// `/usr/lib/xorg/Xorg`. Python's processes may give themselves a title, which is no path.
+fn is_other_program(consumer: &Consumer) -> bool {
+    const RUN_PYTHON: [&str; 9] =
+        ["python", "torchrun", "accelerate", "deepspeed", "ipykernel", "pypy", "conda", "ray", "tritonserver"];
+    let command = consumer.role.as_deref().and_then(|role| role.split_whitespace().next()).unwrap_or_default();
+    let name = command.rsplit(['/', '\\']).next().unwrap_or_default();
+    name.len() < command.len() && !name.is_empty() && !RUN_PYTHON.iter().any(|known| command.contains(known))
+}
+
 /// The consumers except the victim that are `wanted`.
-fn others(incident: &Incident, wanted: fn(bool) -> bool) -> impl Iterator<Item = &Consumer> {
+fn others(incident: &Incident, in_python: bool, wanted: fn(bool) -> bool) -> impl Iterator<Item = &Consumer> {
     let victim = incident.victim.pid;
     let killed = incident.consumers.iter().find(|consumer| victim.is_some() && consumer.pid == victim);
     let name = killed.and_then(|consumer| consumer.role.as_ref());
     let of_ray = killed.is_some_and(Consumer::is_worker_of_ray);
     let on_device = incident.kind == Kind::GpuOom;
     let of_job = move |other: &Consumer| {
-        other.role.is_some() && !other.is_rank() && (on_device || other.role.as_ref() == name)
-            || of_ray && other.is_worker_of_ray()
+        let may_be_own = on_device && !(in_python && is_other_program(other)) || other.role.as_ref() == name;
+        other.role.is_some() && !other.is_rank() && may_be_own || of_ray && other.is_worker_of_ray()
     };
     let own = incident.itself();
     let is_other = move |consumer: &&Consumer| {

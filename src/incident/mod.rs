@@ -18,6 +18,7 @@ mod own_stack;
 mod phase;
 mod root;
 mod sequence;
+mod smi;
 mod stack;
 mod timeline;
 mod victims;
@@ -319,7 +320,8 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
     let containers =
         case.events.iter().filter(|event| matches!(event.what, What::Death(_)) && event.producer == "compose");
     let stating = events.iter().copied().chain(notices).chain(containers);
-    let facts = stating.flat_map(|event| event.facts.iter().cloned()).collect();
+    let stated = stating.flat_map(|event| event.facts.iter().cloned());
+    let facts = stated.chain(smi::strays(case, &events)).collect();
     let messages = events.iter().map(|event| Message { at: event.at.clone(), words: event.message() }).collect();
     // The logger of a process that reports another one's death tells nothing about the dead one's phase.
     let speaks_of_itself = |event: &&&Event| match &event.what {

@@ -7,9 +7,10 @@ use super::Case;
 use super::log_path::node_and_path;
 use super::named_rank::NamedRanks;
 use super::root::Group;
+use super::smi;
 use crate::model::{
-    Bytes, CONTAINER_NAME, Consumer, DEVICE_IN_USE, Death, Event, Exit, FactValue, Kind, PROCESS_IN_USE, RANK_IN_USE,
-    SMI_COMMAND, SMI_DEVICE, SMI_HELD, SMI_PID, Victim, What,
+    CONTAINER_NAME, Consumer, DEVICE_IN_USE, Death, Event, Exit, FactValue, Kind, PROCESS_IN_USE, RANK_IN_USE, Victim,
+    What,
 };
 
 /// Most consumers; the largest are kept.
@@ -440,7 +441,7 @@ pub(super) fn consumers(case: &Case, events: &[&Event]) -> Vec<Consumer> {
         }
     }
     if consumers.is_empty() && events.iter().any(|event| is_of_gpu(event)) {
-        consumers = shown_by_nvidia_smi(case, events);
+        consumers = smi::consumers(case, events);
     }
     consumers.sort_by_key(|consumer| std::cmp::Reverse(consumer.bytes));
     consumers.truncate(MOST_CONSUMERS);
@@ -451,33 +452,6 @@ pub(super) fn consumers(case: &Case, events: &[&Event]) -> Vec<Consumer> {
             named.or_else(|| consumer.pid.filter(|pid| ranks.contains(pid)).map(|_| Consumer::RANK.to_owned()));
     }
     consumers
-}
-
-/// The processes that nvidia-smi shows on the device that ran out; on an unknown one, if it shows processes of one device only.
-fn shown_by_nvidia_smi(case: &Case, events: &[&Event]) -> Vec<Consumer> {
-    let rows: Vec<(u32, &Event)> =
-        case.events.iter().filter_map(|event| Some((event.number(SMI_DEVICE)?, event))).collect();
-    let said = events.iter().flat_map(|event| event.processes()).find_map(|victim| victim.device);
-    let device = said.or_else(|| {
-        let first = rows.first()?.0;
-        rows.iter().all(|(device, _)| *device == first).then_some(first)
-    });
-    // Of a table that was printed more than once, the last row of each process counts.
-    let mut seen = HashSet::new();
-    let of_device = rows.into_iter().rev().filter(|(own, _)| Some(*own) == device);
-    let of_device = of_device.filter(|(_, event)| seen.insert(event.number(SMI_PID)));
-    let consumers = of_device.filter_map(|(_, event)| {
-        let role = event.facts.iter().find(|fact| fact.key == SMI_COMMAND);
-        let role = role.and_then(|fact| match &fact.value {
-            FactValue::Text(command) => Some(command.clone()),
-            FactValue::Number(_) => None,
-        });
-        let held = event.facts.iter().find(|fact| fact.key == SMI_HELD)?;
-        let FactValue::Number(bytes) = held.value else { return None };
-        let (source, text) = (held.at.location.clone(), held.at.text.clone());
-        Some(Consumer { pid: event.number(SMI_PID), role, bytes: Bytes(bytes as i128), source, text })
-    });
-    consumers.collect()
 }
 
 /// The processes of `consumers` that the job's launcher started: those whose end it reports, and all whose numbers continue theirs without a
