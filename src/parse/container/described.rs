@@ -50,7 +50,21 @@ fn ended(record: &Record, name: &str, block: &str) -> Option<Event> {
     };
     event.facts.push(record.fact(CONTAINER_NAME, name));
     event.facts.push(record.fact("container.of_pod", name));
+    let image = block.lines().find_map(|line| line.trim().strip_prefix("Image:"));
+    event.facts.extend(image.map(|image| record.fact("container.image", image.trim())));
+    event.facts.extend(lifetime(block).map(|(end, seconds)| record.number_fact("container.lived", end, seconds)));
     Some(event)
+}
+
+/// How many seconds the run lasted that ended last, with the words that state its end.
+fn lifetime(block: &str) -> Option<(&str, f64)> {
+    let (_, last) = block.split_once("Last State:")?;
+    let moment = |label: &str| {
+        let words = last.lines().find_map(|line| line.trim().strip_prefix(label))?.trim();
+        Some((words, jiff::fmt::rfc2822::parse(words).ok()?.timestamp().as_second()))
+    };
+    let ((_, start), (words, end)) = (moment("Started:")?, moment("Finished:")?);
+    (end >= start).then_some((words, (end - start) as f64))
 }
 
 fn is_reason(line: &str) -> bool {
@@ -79,7 +93,7 @@ fn indent(line: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::What;
+    use crate::model::{FactValue, What};
     use crate::parse::testing;
 
     const POD: &str = "Name:             llama70b-0\nContainers:\n  metrics:\n    Image:          prom/pushgateway:v1.8.0\n    State:          Waiting\n      Reason:       CrashLoopBackOff\n    Last State:     Terminated\n      Reason:       OOMKilled\n      Exit Code:    137\n    Ready:          False\n    Limits:\n      memory:  128Mi\n  vllm:\n    State:          Running\n    Last State:     Terminated\n      Reason:       Error\n      Exit Code:    1\n    Limits:\n      memory:          64Gi\nConditions:\n  Type              Status\n";
@@ -101,6 +115,25 @@ mod tests {
             })
             .collect();
         assert_eq!(ends, ["host_oom_cgroup metrics 128Mi", "Code(1) vllm"]);
+    }
+
+    #[test]
+    fn a_pod_tells_its_image_and_how_long_its_last_run_lasted() {
+        let pod = POD.replace(
+            "      Exit Code:    137\n",
+            "      Exit Code:    137\n      Started:      Mon, 02 Mar 2026 08:00:00 +0000\n      Finished:     Wed, 04 Mar 2026 08:00:30 +0000\n",
+        );
+        let facts: Vec<(String, FactValue)> = testing::read(pod.as_bytes())
+            .into_iter()
+            .flat_map(|event| event.facts)
+            .filter(|fact| matches!(fact.key, "container.image" | "container.lived"))
+            .map(|fact| (fact.key.to_owned(), fact.value))
+            .collect();
+        let expected = [
+            ("container.image".to_owned(), FactValue::Text("prom/pushgateway:v1.8.0".into())),
+            ("container.lived".to_owned(), FactValue::Number(172_830.0)),
+        ];
+        assert_eq!(facts, expected);
     }
 
     #[test]
