@@ -97,13 +97,13 @@ impl Place {
         }
     }
 
-    /// Whose memory a series in a program's own words measures: `mem=4.5G` beside a refusal by the device is the device's.
+    /// Whose memory a series in a program's own words measures: `mem=4.5G` or `allocated 4.5 GB` beside a refusal by the device is the device's.
     fn named(series: &str, kind: Kind) -> Place {
         let series = series.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| series.contains(word));
         match kind {
             _ if says(&["gpu", "cuda", "vram"]) => Place::Gpu,
-            Kind::GpuOom if says(&["mem"]) && !says(&["cpu", "host", "ram", "rss"]) => Place::Gpu,
+            Kind::GpuOom if says(&["mem", "alloc", "reserved"]) && !says(&["cpu", "host", "ram", "rss"]) => Place::Gpu,
             _ => Place::Host,
         }
     }
