@@ -23,6 +23,8 @@ const STARTED: f64 = 1.2;
 const WHOLE: &str = "fact:job.phase=";
 /// The signal of a program that only serves.
 const SERVER: &str = "fact:job.server=true";
+/// The signal of a program that runs a model, by the words of its command or by its name.
+const RUNS: &str = "fact:job.serves=true";
 /// The signal of a job that trains a policy on what it generates.
 const POLICY: &str = "fact:job.trains_policy=true";
 /// The signal of compilers at work, which have no phase of a model.
@@ -69,6 +71,7 @@ pub fn phase(found: &FoundIncident, signals: &Signals, weights: &Weights) -> Pha
     let sums = sums(signals, weights);
     let says = |fact: &str| signals.iter().any(|(name, _)| name == fact);
     let (is_server, is_policy, is_build) = (says(SERVER), says(POLICY), says(BUILD));
+    let runs = is_server || says(RUNS) && found.steps == 0;
     let mut scores: Vec<f64> = Phase::ALL
         .iter()
         .map(|phase| {
@@ -87,8 +90,8 @@ pub fn phase(found: &FoundIncident, signals: &Signals, weights: &Weights) -> Pha
         .collect();
     for (name, phase, written) in votes(found) {
         let phase = match phase {
-            // A forward pass of a program that only serves is a request's.
-            Phase::Forward if is_server => Phase::Inference,
+            // A forward pass of a program that only serves or runs a model is a request's.
+            Phase::Forward if runs => Phase::Inference,
             // What a policy generates while it is trained are its samples.
             Phase::Inference if is_policy => Phase::Rollout,
             phase => phase,

@@ -124,13 +124,12 @@ pub(super) fn signs(case: &Case, group: &Group, knowledge: &Knowledge) -> Vec<Ph
     signs.extend(enclosing.map(|found| surely(found, 0.7).by(Route::OthersEnclosing)));
     // A line that ended a phase tells only what the job was no longer doing.
     let mark = last_mark(case, group, &events);
-    // The pass that a request runs is no pass of a training step.
+    // The pass that an evaluation or a generation runs is no pass of a training step.
     let evaluates = || {
         signs.iter().any(|sign| sign.route == Route::Operation && sign.phase == Phase::Forward)
             && !trains(case, &events)
     };
-    let encloses = mark
-        .is_some_and(|mark| !mark.ended && (mark.encloses || mark.phase == Phase::Evaluation && evaluates()))
+    let encloses = mark.is_some_and(|mark| !mark.ended && (mark.encloses || runs_only(mark.phase) && evaluates()))
         && signs.iter().any(|sign| sign.route == Route::Operation);
     signs.iter_mut().filter(|sign| encloses && sign.route == Route::Operation).for_each(|sign| {
         sign.route = Route::Beside;
@@ -151,6 +150,11 @@ pub(super) fn signs(case: &Case, group: &Group, knowledge: &Knowledge) -> Vec<Ph
     signs.extend(operation.map(|found| surely(found, 0.5).by(Route::OthersOperation)));
     signs.sort_by_key(|sign| sign.route);
     signs
+}
+
+/// Whether a phase runs a model forward without training it.
+fn runs_only(phase: Phase) -> bool {
+    matches!(phase, Phase::Evaluation | Phase::Inference)
 }
 
 /// Whether a call of the failing stack is by its name one that trains: no evaluation, whatever was announced last.
@@ -181,6 +185,21 @@ fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<FoundPhase> {
         let mark = (frame.file == Frame::REMOTE).then(|| knowledge.phases.method(&frame.function))??;
         Some((frame, mark))
     });
+    // A function that answers a request may first load the model, which its own line says.
+    let loads = rows.iter().find_map(|(frame, row)| {
+        let runs = runs_only(row.phase) && row.role != FrameRole::Operation && row.code.is_empty();
+        let loaded = || knowledge.phases.frame("", "", &frame.code).filter(|row| row.phase == Phase::ModelLoad);
+        runs.then(loaded).flatten().map(|row| (*frame, row))
+    });
+    if let Some((frame, row)) = loads {
+        return Some(FoundPhase {
+            phase: row.phase,
+            site: row.site.clone(),
+            confidence: 0.95,
+            evidence: vec![frame.at.clone()],
+            is_operation: false,
+        });
+    }
     let role = |role| rows.iter().find(move |(_, row)| row.role == role);
     let place = |phase| rows.iter().rposition(|(_, row)| row.role == FrameRole::Operation && row.phase == phase);
     let in_closure = [Phase::Backward, Phase::Forward].into_iter().filter_map(place).max();
