@@ -3,7 +3,7 @@
 use super::known::{Facts, Value};
 use super::{epochs, pairs, prints, trend};
 use crate::incident::FoundIncident;
-use crate::knowledge::below_installation;
+use crate::knowledge::{Inputs, below_installation};
 use crate::model::{
     Citation, Consumer, FactValue, Figure, FigureName, Incident, InputSummary, Job, Kind, Location, PhaseFinding, Role,
 };
@@ -288,14 +288,12 @@ fn strangers(incident: &Incident, in_python: bool) -> impl Iterator<Item = &Cons
     unnamed.chain(named).filter(|_| incident.kind == Kind::GpuOom)
 }
 
-/// Whether a table names it by a program that runs no Python, so that it is none of a job that is written in it: `./PlateServer`,
-/// `/usr/lib/xorg/Xorg`. Python's processes may give themselves a title, which is no path.
+/// Whether a table names it by the path of a program that runs no Python, so that it is none of a job that is written in it:
+/// `./PlateServer`, `/usr/lib/xorg/Xorg`. Python's processes may give themselves a title, which is no path.
 fn is_other_program(consumer: &Consumer) -> bool {
-    const RUN_PYTHON: [&str; 9] =
-        ["python", "torchrun", "accelerate", "deepspeed", "ipykernel", "pypy", "conda", "ray", "tritonserver"];
     let command = consumer.role.as_deref().and_then(|role| role.split_whitespace().next()).unwrap_or_default();
     let name = command.rsplit(['/', '\\']).next().unwrap_or_default();
-    name.len() < command.len() && !name.is_empty() && !RUN_PYTHON.iter().any(|known| command.contains(known))
+    name.len() < command.len() && !name.is_empty() && !Inputs::shipped().name.runs_python(command)
 }
 
 /// The consumers except the victim that are `wanted`.

@@ -116,6 +116,15 @@ pub struct NameWords {
     pub programs: Vec<String>,
     /// Beginnings of names of a session's logs, which its workers share.
     pub session: Vec<String>,
+    /// Parts of the paths of programs that run Python.
+    pub runs_python: Vec<String>,
+}
+
+impl NameWords {
+    /// Whether the program at the path `command` runs Python.
+    pub fn runs_python(&self, command: &str) -> bool {
+        stand_in(&self.runs_python, command)
+    }
 }
 
 /// An input with a role.

@@ -63,6 +63,7 @@ mod own_code;
 mod own_evaluation;
 mod own_limits;
 mod own_outputs;
+mod own_programs;
 mod own_python;
 mod own_scripts;
 mod patches;

@@ -147,13 +147,13 @@ fn an_option_that_hands_a_value_on_is_the_engines_own() -> Outcome {
 
 #[test]
 fn an_engines_merged_product_is_twice_as_wide_in_16_bit() -> Outcome {
-    let log = "[2026-03-01 03:10:02] server_args=ServerArgs(model_path='Qwen/Qwen2.5-7B-Instruct', tokenizer_path='Qwen/Qwen2.5-7B-Instruct', port=30000, mem_fraction_static=0.94, max_running_requests=64, chunked_prefill_size=8192, max_prefill_tokens=8192, tp_size=1)\n[2026-03-01 03:10:55] The server is fired up and ready to roll!\n[2026-03-01 03:41:17] Prefill batch. #new-seq: 2, #new-token: 8192, #cached-token: 0, token usage: 0.31, #running-req: 9, #queue-req: 3\n".to_owned()
+    let log = "[2026-03-01 03:10:02] server_args=ServerArgs(model_path='Qwen/Qwen2.5-7B-Instruct', tokenizer_path='Qwen/Qwen2.5-7B-Instruct', port=30000, mem_fraction_static=0.9, max_running_requests=64, chunked_prefill_size=8192, max_prefill_tokens=8192, tp_size=1)\n[2026-03-01 03:10:55] The server is fired up and ready to roll!\n[2026-03-01 03:41:17] Prefill batch. #new-seq: 2, #new-token: 8192, #cached-token: 0, token usage: 0.31, #running-req: 9, #queue-req: 3\n".to_owned()
         + &stack(&[
             ("sglang/srt/model_executor/model_runner.py", "forward_extend", "return self.model.forward("),
             ("sglang/srt/models/qwen2.py", "forward", "gate_up, _ = self.gate_up_proj(x)"),
         ])
         + "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 592.00 MiB. GPU 0 has a total capacity of 79.10 GiB of which 301.19 MiB is free. Including non-PyTorch memory, this process has 78.79 GiB memory in use. Of the allocated memory 76.72 GiB is allocated by PyTorch, and 301.55 MiB is reserved by PyTorch but unallocated.\n";
-    let script = "python -m sglang.launch_server --model-path Qwen/Qwen2.5-7B-Instruct --mem-fraction-static 0.94 --chunked-prefill-size 8192\n";
+    let script = "python -m sglang.launch_server --model-path Qwen/Qwen2.5-7B-Instruct --mem-fraction-static 0.9 --chunked-prefill-size 8192\n";
     let end = report(&[("job.log", &log), ("serve.sh", script)])?;
     let why = &root(&end)?.diagnoses[0].why;
     assert!(why.contains("592.00 MiB = 8192 tokens × 2 × 18944 intermediate × 2 bytes"), "{why}");

@@ -162,7 +162,6 @@ fn offers_a_frameworks_own_knob_before_what_it_stands_on() -> Outcome {
     );
     assert_eq!(first(Some("easyr1"), "input_size", None), expected("easyr1.max_pixels", To::Scale(0.5)));
     assert_eq!(first(Some("verl"), "shm_size", None), expected("verl.use_shm", To::Off));
-    assert_eq!(first(None, "micro_batch", None), expected("torch.dataloader_batch_size", To::Scale(0.5)));
     assert_eq!(first(None, "rollout_size", None), expected("torch.sb3_optimize_memory_usage", To::On));
     Ok(())
 }
