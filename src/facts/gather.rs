@@ -1,7 +1,7 @@
 //! Gathers the facts of one incident under the names that rules use.
 
 use super::known::{Facts, Value};
-use super::{epochs, pairs, prints, trend};
+use super::{pairs, prints, trend};
 use crate::incident::FoundIncident;
 use crate::knowledge::{Inputs, below_installation};
 use crate::model::{
@@ -47,7 +47,6 @@ pub fn gather(found: &FoundIncident, job: &Job, inputs: &[InputSummary], told: &
     of_job(&mut facts, job);
     trend::add(&mut facts, incident);
     prints::add(&mut facts, &found.around);
-    epochs::add(&mut facts, &found.around);
     pairs::add(&mut facts, &found.around);
     facts.say("inputs.kernel", Value::Flag(inputs.iter().any(|input| input.role == Role::Kernel)));
     facts.say(
@@ -234,7 +233,8 @@ fn holders(facts: &mut Facts, found: &FoundIncident) {
     }
     facts.say("consumers.own", Value::Number(held_by(incident, in_python, |of_job| of_job)));
     // Of all or of none: who ends some of them has not freed the device.
-    let pids: Option<Vec<String>> = strangers(incident, in_python).map(|other| Some(other.pid?.to_string())).collect();
+    // Who may be the job itself, in a program that embeds Python, is not to be ended.
+    let pids: Option<Vec<String>> = strangers(incident, false).map(|other| Some(other.pid?.to_string())).collect();
     if let Some(pids) = pids.filter(|pids| !pids.is_empty()) {
         facts.say("consumers.stranger_pids", text(&pids.join(" ")));
     }
@@ -293,7 +293,8 @@ fn strangers(incident: &Incident, in_python: bool) -> impl Iterator<Item = &Cons
 fn is_other_program(consumer: &Consumer) -> bool {
     let command = consumer.role.as_deref().and_then(|role| role.split_whitespace().next()).unwrap_or_default();
     let name = command.rsplit(['/', '\\']).next().unwrap_or_default();
-    name.len() < command.len() && !name.is_empty() && !Inputs::shipped().name.runs_python(command)
+    let is_path = command.starts_with(['/', '.']) && !command.starts_with("..") || command.contains('\\');
+    is_path && !name.is_empty() && !Inputs::shipped().name.runs_python(command)
 }
 
 /// The consumers except the victim that are `wanted`.

@@ -6,7 +6,6 @@
 
 mod condition;
 mod cost;
-mod epochs;
 mod gather;
 mod inspect;
 mod known;

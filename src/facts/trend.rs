@@ -101,9 +101,12 @@ impl Place {
     fn named(series: &str, kind: Kind) -> Place {
         let series = series.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| series.contains(word));
+        let is_word =
+            |words: &[&str]| series.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| words.contains(&word));
+        let of_device = says(&["mem"]) || is_word(&["alloc", "allocated", "reserved"]);
         match kind {
             _ if says(&["gpu", "cuda", "vram"]) => Place::Gpu,
-            Kind::GpuOom if says(&["mem", "alloc", "reserved"]) && !says(&["cpu", "host", "ram", "rss"]) => Place::Gpu,
+            Kind::GpuOom if of_device && !says(&["cpu", "host", "ram", "rss", "malloc", "heap"]) => Place::Gpu,
             _ => Place::Host,
         }
     }
@@ -185,15 +188,16 @@ fn trend(series: &str, measures: FigureName, points: &[&TimelinePoint]) -> Optio
     })
 }
 
-/// Whether memory rose by much and about equally from each of at least three moments to the next: a leak of that size needs no more. Much
-/// is also a share of what there was, if that is no small process.
+/// Whether memory rose by much and about equally from each of at least three moments to the next: a leak of that size needs no more. Of four
+/// moments a share of what there was is also much, if that is no small process.
 fn is_large_and_even(start: f64, steps: &[f64]) -> bool {
     /// What a process holds that has its model and its libraries.
     const GROWN: f64 = 2.0e9;
     let least = steps.iter().copied().fold(f64::INFINITY, f64::min);
     let most = steps.iter().copied().fold(0.0, f64::max);
-    let is_large = least >= TimelinePoint::FAR.0 as f64 || start >= GROWN && least >= 0.05 * start;
-    steps.len() >= 2 && is_large && most <= 1.25 * least
+    let is_far = least >= TimelinePoint::FAR.0 as f64;
+    let is_part = start >= GROWN && least >= 0.05 * start && steps.len() >= 3;
+    steps.len() >= 2 && (is_far || is_part) && most <= 1.25 * least
 }
 
 /// Whether the minimum of each quarter lies above that of the quarter before, and no single rise is most of the growth. Memory that is

@@ -207,9 +207,17 @@ impl Index {
     /// Whether on an earlier line `rank` waited too long for its peers: it then ends itself. Of a process whose rank nobody knows, whether
     /// any did: the process that is missed was gone long before, and those that vanish now end themselves.
     pub fn timed_out_before(&self, rank: Option<u32>, place: &Location) -> bool {
+        /// Beyond so many lines a job may have gone on.
+        const BESIDE: u64 = 3;
         let Some(input) = self.at(place) else { return false };
-        let mut of = input.timeouts.iter().filter(|(waited, _)| rank.is_none_or(|rank| rank == **waited));
-        of.any(|(_, line)| *line < place.line)
+        let is_before = |line: &LineNumber| *line < place.line;
+        match rank {
+            Some(rank) => input.timeouts.get(&rank).is_some_and(is_before),
+            None => input.timeouts.values().any(|line| {
+                let tries_again = input.again.iter().any(|again| line < again && *again < place.line);
+                is_before(line) && place.line.0 - line.0 <= BESIDE && !tries_again
+            }),
+        }
     }
 
     /// Whether a traceback ends, at most `lines` lines before `place`, in a fault that the program made itself.

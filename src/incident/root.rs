@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use super::Case;
 use super::attempts::Attempts;
 use crate::knowledge::{Inputs, Knowledge};
-use crate::model::{Basis, Clock, Death, Event, Exit, FigureName, Kind, NO_OOM_KILL, Phase, Severity, Victim, What};
+use crate::model::{
+    Basis, Clock, Death, Event, Exit, FigureName, Kind, LineNumber, NO_OOM_KILL, Phase, Severity, Victim, What,
+};
 
 /// Events that are one incident.
 pub(super) struct Group {
@@ -184,26 +186,46 @@ const BY_HAND: &str = "ended.by_hand";
 /// bar, where Python would have answered a key with an exception, or a batch file's last words while the weights were on their way. It
 /// counts only if nothing else is stated and nothing follows.
 fn broken_off(case: &Case) -> Option<Group> {
-    /// So few lines stand between a batch file's words and what its program did last.
-    const BESIDE: u64 = 8;
     let states = |event: &Event, key: &str| event.facts.iter().any(|fact| fact.key == key);
     let says_more = |event: &Event| !matches!(event.what, What::Memory { .. } | What::Notice) || states(event, BY_HAND);
     if case.events.iter().any(says_more) || !case.index.finishes().is_empty() {
         return None;
     }
     let loads = |event: &Event| {
-        let mark = event.context.any.as_ref().filter(|mark| !mark.ended);
-        mark.is_some_and(|mark| {
-            let lines = event.at.location.line.0.saturating_sub(mark.at.location.line.0);
-            lines <= BESIDE && matches!(mark.phase, Phase::ModelLoad | Phase::Inference)
-        })
+        let mark = event.context.any.as_ref().filter(|mark| !mark.ended && mark.phase == Phase::ModelLoad);
+        mark.is_some_and(|mark| is_silent_between(case, mark.at.location.line, event))
     };
-    let is_bar = |text: &str| text.trim_end().ends_with("^C") && !text.contains("100%");
     let index = case.events.iter().rposition(|event| {
-        let is_silent = states(event, BEHIND_BAR) && is_bar(&event.at.text) || states(event, WINDOW) && loads(event);
+        let is_silent =
+            states(event, BEHIND_BAR) && is_notebook_bar(&event.at.text) || states(event, WINDOW) && loads(event);
         is_silent && is_last(case, event)
     })?;
     Some(Group { kind: Kind::SigkillUnattributed, recovered: false, events: vec![index] })
+}
+
+/// Whether a bar is one of a notebook's terminal, which draws none of its blocks, in the middle of work that is no download, with one `^C`
+/// behind it: `  2% 7/291 [00:51<31:40,  6.69s/it]^C`.
+fn is_notebook_bar(text: &str) -> bool {
+    let text = text.trim();
+    let share = text
+        .split_once('%')
+        .and_then(|(before, _)| before.rsplit(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok());
+    let is_download = ["ownload", "etch"].iter().any(|word| text.contains(word));
+    text.matches("^C").count() == 1
+        && text.ends_with("^C")
+        && !text.contains('|')
+        && !is_download
+        && share.is_some_and(|share| share < 100)
+}
+
+/// Whether nothing but blank lines and a prompt (`D:\ComfyUI>pause`) stands between the line `from` and `event`, its own excluded.
+fn is_silent_between(case: &Case, from: LineNumber, event: &Event) -> bool {
+    let here = &event.at.location;
+    let Some((_, ending)) = case.endings.iter().find(|(path, _)| *path == here.path) else { return false };
+    let between = ending.recent.iter().filter(|cite| from < cite.location.line && cite.location.line < here.line);
+    // All lines between are among those that were kept, or nobody knows what they say.
+    let is_kept = ending.recent.first().is_some_and(|first| first.location.line <= from);
+    is_kept && between.map(|cite| cite.text.trim()).all(|text| text.is_empty() || text.ends_with(">pause"))
 }
 
 /// The producer of what orchestrators list of containers.

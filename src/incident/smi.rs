@@ -1,6 +1,6 @@
 //! What `nvidia-smi`'s table of processes shows of the device that ran out.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::Case;
 use crate::model::{Bytes, Consumer, Event, Fact, FactValue, Kind, SMI_COMMAND, SMI_DEVICE, SMI_HELD, SMI_PID, What};
@@ -69,11 +69,13 @@ pub(super) fn strays(case: &Case, events: &[&Event]) -> Vec<Fact> {
         return Vec::new();
     }
     let rows = rows(case);
+    let mut of_pid: HashMap<u32, Vec<&Row>> = HashMap::new();
+    for row in &rows {
+        of_pid.entry(row.pid.unwrap_or_default()).or_default().push(row);
+    }
     let computes_elsewhere = |row: &&Row| {
-        let is_elsewhere = |other: &Row| {
-            other.pid == row.pid && other.device != row.device && other.held.0 > LEAST_ELSEWHERE * row.held.0
-        };
-        row.pid.is_some() && rows.iter().any(is_elsewhere)
+        let is_elsewhere = |other: &&Row| other.device != row.device && other.held.0 > LEAST_ELSEWHERE * row.held.0;
+        row.pid.and_then(|pid| of_pid.get(&pid)).is_some_and(|same| same.iter().any(is_elsewhere))
     };
     let device = said(events).or_else(|| rows.iter().find(computes_elsewhere).map(|row| row.device));
     let of_device = || rows.iter().filter(|row| Some(row.device) == device);

@@ -10,12 +10,12 @@ pub(super) const HEADER: &str = "buff/cache";
 /// Part of the header of older versions.
 pub(super) const OLD_HEADER: &str = "    buffers     cached";
 
-/// The unit of a bare `total`, where no command shows it. As kB it is 8 GiB or more: less may be MiB. As MiB it is 4 GiB to 1 TiB: no machine
+/// The unit of a bare `total`, where no command shows it. As kB it is 8 GiB or more: less may be MiB. As MiB it is 8 GiB to 1 TiB: no machine
 /// that a log is kept of has as few kB, and hardly one as many GiB.
 pub(in crate::parse) fn usual_unit(total: f64) -> Option<Bytes> {
     const SURELY_KB: f64 = (8u64 << 20) as f64;
     const SURELY_BYTES: f64 = (1u64 << 35) as f64;
-    const SURELY_MIB: std::ops::RangeInclusive<f64> = 3_500.0..=1_100_000.0;
+    const SURELY_MIB: std::ops::RangeInclusive<f64> = 8_000.0..=1_100_000.0;
     match total {
         total if SURELY_MIB.contains(&total) => Some(Bytes::MIB),
         total if (SURELY_KB..SURELY_BYTES).contains(&total) => Some(Bytes::KIB),
