@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use oomdoc::Options;
+use crate::support::analyzed::options;
 use oomdoc::internal::fix::{self, FixError};
 use oomdoc::internal::report;
 
@@ -15,7 +15,7 @@ type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 /// What is proposed for the pair in `folder`, and the lines it changes.
 fn proposal(folder: &Path) -> Outcome<String> {
-    let report = fix::analyze(&[folder.to_string_lossy().into_owned()], &Options::default())?;
+    let report = fix::analyze(&[folder.to_string_lossy().into_owned()], &options())?;
     let patches = fix::pick(&report, &[])?;
     let mut said = String::new();
     for patch in &patches {
@@ -58,7 +58,7 @@ fn every_pair_gets_the_change_that_helps() -> Outcome {
 #[test]
 fn no_job_leaves_megatron_for_an_option_of_fsdp() -> Outcome {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/fix/verl-megatron");
-    let report = fix::analyze(&[folder.to_string_lossy().into_owned()], &Options::default())?;
+    let report = fix::analyze(&[folder.to_string_lossy().into_owned()], &options())?;
     let incident = report.incidents.first().ok_or("no incident")?;
     let patches = incident.diagnoses.iter().flat_map(|diagnosis| &diagnosis.patches);
     let knobs: Vec<&str> = patches.map(|patch| patch.knob.as_str()).collect();

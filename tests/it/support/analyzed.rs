@@ -16,7 +16,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 pub fn report(files: &[(&str, &str)]) -> Outcome<Report> {
     let inputs: Result<Vec<Input>, _> =
         files.iter().map(|(name, text)| Input::new(name, Cursor::new(text.as_bytes().to_vec()))).collect();
-    Ok(analyze_inputs(inputs?, Vec::new(), &Options::default())?)
+    Ok(analyze_inputs(inputs?, Vec::new(), &options())?)
 }
 
 /// Default options, with the rules read once for hundreds of logs.
