@@ -286,7 +286,7 @@ fn read_ahead(knowledge: &Arc<Knowledge>, options: &Options) {
     }
 }
 
-fn grammars(knowledge: &Knowledge) -> Result<Grammars, Error> {
+pub(crate) fn grammars(knowledge: &Knowledge) -> Result<Grammars, Error> {
     Grammars::new(GRAMMARS, knowledge).map_err(|error| Error::Search(error.to_string()))
 }
 

@@ -213,10 +213,11 @@ impl Index {
         let is_before = |line: &LineNumber| *line < place.line;
         match rank {
             Some(rank) => input.timeouts.get(&rank).is_some_and(is_before),
-            None => input.timeouts.values().any(|line| {
-                let tries_again = input.again.iter().any(|again| line < again && *again < place.line);
-                is_before(line) && place.line.0 - line.0 <= BESIDE && !tries_again
-            }),
+            None => input
+                .timeouts
+                .values()
+                .filter(|line| is_before(line) && place.line.0 - line.0 <= BESIDE)
+                .any(|line| !input.again.iter().any(|again| line < again && *again < place.line)),
         }
     }
 

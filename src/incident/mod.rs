@@ -173,6 +173,11 @@ struct Case {
 }
 
 impl Case {
+    /// The context at the end of the job's own log at `path`.
+    fn ending(&self, path: &str) -> Option<&LineContext> {
+        self.endings.iter().find(|(known, _)| **known == *path).map(|(_, ending)| ending)
+    }
+
     fn new(reads: Vec<InputFindings>) -> Case {
         let mut case = Case::default();
         // The job's own logs before the kernel's: if no clock decides, the job's events count as earlier.
@@ -353,9 +358,9 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
         victim,
         victims,
     };
-    let ending = case.endings.iter().find(|(path, _)| *path == root.at.location.path).or(case.endings.last());
+    let ending = case.ending(&root.at.location.path).or(case.endings.last().map(|(_, ending)| ending));
     let mut around: Vec<Citation> = root.context.recent.to_vec();
-    for cite in ending.iter().flat_map(|(_, ending)| ending.recent.iter()) {
+    for cite in ending.iter().flat_map(|ending| ending.recent.iter()) {
         if !around.contains(cite) {
             around.push(cite.clone());
         }

@@ -82,6 +82,11 @@ struct FoundPhase {
 }
 
 impl FoundPhase {
+    /// What `frame` tells.
+    fn of_frame(frame: &Frame, phase: Phase, site: &Arc<str>, confidence: f64) -> FoundPhase {
+        FoundPhase { phase, site: site.clone(), confidence, evidence: vec![frame.at.clone()], is_operation: false }
+    }
+
     fn by(self, route: Route) -> PhaseSign {
         let FoundPhase { phase, site, confidence, evidence, .. } = self;
         PhaseSign { route, phase, site, confidence, evidence }
@@ -192,13 +197,7 @@ fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<FoundPhase> {
         runs.then(loaded).flatten().map(|row| (*frame, row))
     });
     if let Some((frame, row)) = loads {
-        return Some(FoundPhase {
-            phase: row.phase,
-            site: row.site.clone(),
-            confidence: 0.95,
-            evidence: vec![frame.at.clone()],
-            is_operation: false,
-        });
+        return Some(FoundPhase::of_frame(frame, row.phase, &row.site, 0.95));
     }
     let role = |role| rows.iter().find(move |(_, row)| row.role == role);
     let place = |phase| rows.iter().rposition(|(_, row)| row.role == FrameRole::Operation && row.phase == phase);
@@ -211,54 +210,26 @@ fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<FoundPhase> {
     let is_step = |phase| matches!(phase, Phase::Forward | Phase::Backward | Phase::OptimizerStep);
     let innermost = rows.last();
     if let Some((frame, row)) = enclosing {
-        let mut evidence = vec![frame.at.clone()];
-        evidence.extend(innermost.filter(|(inner, _)| inner.at != frame.at).map(|(inner, _)| inner.at.clone()));
+        let more = innermost.filter(|(inner, _)| inner.at != frame.at).map(|(inner, _)| inner.at.clone());
         let site = innermost.filter(|(_, inner)| inner.phase == row.phase).map_or(&row.site, |(_, inner)| &inner.site);
-        return Some(FoundPhase {
-            phase: row.phase,
-            site: site.clone(),
-            confidence: 0.95,
-            evidence,
-            is_operation: false,
-        });
+        let mut found = FoundPhase::of_frame(frame, row.phase, site, 0.95);
+        found.evidence.extend(more);
+        return Some(found);
     }
     if let Some((frame, mark)) = remote.filter(|(_, mark)| !is_step(mark.phase)) {
-        let evidence = vec![frame.at.clone()];
-        return Some(FoundPhase {
-            phase: mark.phase,
-            site: mark.site.clone(),
-            confidence: mark.confidence.max(0.8),
-            evidence,
-            is_operation: false,
-        });
+        return Some(FoundPhase::of_frame(frame, mark.phase, &mark.site, mark.confidence.max(0.8)));
     }
     let step = [Phase::OptimizerStep, Phase::Backward, Phase::Forward].into_iter().find_map(operation);
     if let Some((frame, row)) = step {
-        return Some(FoundPhase {
-            phase: row.phase,
-            site: row.site.clone(),
-            confidence: 0.9,
-            evidence: vec![frame.at.clone()],
-            is_operation: true,
-        });
+        return Some(FoundPhase { is_operation: true, ..FoundPhase::of_frame(frame, row.phase, &row.site, 0.9) });
     }
     // Other operations, such as moving a model or gathering parameters, decide only if nothing encloses them.
     if let Some((frame, row)) = role(FrameRole::Operation) {
-        let evidence = vec![frame.at.clone()];
-        return Some(FoundPhase {
-            phase: row.phase,
-            site: row.site.clone(),
-            confidence: 0.8,
-            evidence,
-            is_operation: false,
-        });
+        return Some(FoundPhase::of_frame(frame, row.phase, &row.site, 0.8));
     }
     remote.map(|(frame, mark)| FoundPhase {
-        phase: mark.phase,
-        site: mark.site.clone(),
-        confidence: mark.confidence,
-        evidence: vec![frame.at.clone()],
         is_operation: true,
+        ..FoundPhase::of_frame(frame, mark.phase, &mark.site, mark.confidence)
     })
 }
 

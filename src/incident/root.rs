@@ -172,8 +172,8 @@ fn refused_last(case: &Case) -> Option<Group> {
 /// Whether nothing but blank lines follows `event` in its input.
 fn is_last(case: &Case, event: &Event) -> bool {
     let here = &event.at.location;
-    let ending = case.endings.iter().find(|(path, _)| *path == here.path);
-    let last = ending.and_then(|(_, ending)| ending.recent.iter().rfind(|cite| !cite.text.trim().is_empty()));
+    let last =
+        case.ending(&here.path).and_then(|ending| ending.recent.iter().rfind(|cite| !cite.text.trim().is_empty()));
     last.is_some_and(|last| last.location.line <= here.line)
 }
 
@@ -203,25 +203,23 @@ fn broken_off(case: &Case) -> Option<Group> {
     Some(Group { kind: Kind::SigkillUnattributed, recovered: false, events: vec![index] })
 }
 
-/// Whether a bar is one of a notebook's terminal, which draws none of its blocks, in the middle of work that is no download, with one `^C`
-/// behind it: `  2% 7/291 [00:51<31:40,  6.69s/it]^C`.
+/// Whether a bar is one of a notebook's terminal, which draws none of its blocks, in the middle of its work, with one `^C` behind
+/// it: `  2% 7/291 [00:51<31:40,  6.69s/it]^C`.
 fn is_notebook_bar(text: &str) -> bool {
     let text = text.trim();
     let share = text
         .split_once('%')
         .and_then(|(before, _)| before.rsplit(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok());
-    let is_download = ["ownload", "etch"].iter().any(|word| text.contains(word));
     text.matches("^C").count() == 1
         && text.ends_with("^C")
         && !text.contains('|')
-        && !is_download
         && share.is_some_and(|share| share < 100)
 }
 
 /// Whether nothing but blank lines and a prompt (`D:\ComfyUI>pause`) stands between the line `from` and `event`, its own excluded.
 fn is_silent_between(case: &Case, from: LineNumber, event: &Event) -> bool {
     let here = &event.at.location;
-    let Some((_, ending)) = case.endings.iter().find(|(path, _)| *path == here.path) else { return false };
+    let Some(ending) = case.ending(&here.path) else { return false };
     let between = ending.recent.iter().filter(|cite| from < cite.location.line && cite.location.line < here.line);
     // All lines between are among those that were kept, or nobody knows what they say.
     let is_kept = ending.recent.first().is_some_and(|first| first.location.line <= from);

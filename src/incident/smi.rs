@@ -17,11 +17,7 @@ struct Row<'e> {
 
 impl Row<'_> {
     fn command(&self) -> Option<&str> {
-        let command = self.event.facts.iter().find(|fact| fact.key == SMI_COMMAND)?;
-        match &command.value {
-            FactValue::Text(command) => Some(command),
-            FactValue::Number(_) => None,
-        }
+        self.event.text(SMI_COMMAND)
     }
 }
 
@@ -70,8 +66,8 @@ pub(super) fn strays(case: &Case, events: &[&Event]) -> Vec<Fact> {
     }
     let rows = rows(case);
     let mut of_pid: HashMap<u32, Vec<&Row>> = HashMap::new();
-    for row in &rows {
-        of_pid.entry(row.pid.unwrap_or_default()).or_default().push(row);
+    for (pid, row) in rows.iter().filter_map(|row| row.pid.zip(Some(row))) {
+        of_pid.entry(pid).or_default().push(row);
     }
     let computes_elsewhere = |row: &&Row| {
         let is_elsewhere = |other: &&Row| other.device != row.device && other.held.0 > LEAST_ELSEWHERE * row.held.0;
@@ -79,7 +75,7 @@ pub(super) fn strays(case: &Case, events: &[&Event]) -> Vec<Fact> {
     };
     let device = said(events).or_else(|| rows.iter().find(computes_elsewhere).map(|row| row.device));
     let of_device = || rows.iter().filter(|row| Some(row.device) == device);
-    let own: Vec<_> = of_device().filter(|row| !computes_elsewhere(row)).map(Row::command).collect();
+    let own: HashSet<_> = of_device().filter(|row| !computes_elsewhere(row)).map(Row::command).collect();
     let strays = of_device().filter(computes_elsewhere).filter(|row| own.contains(&row.command()));
     let strays: Vec<&Row> = strays.collect();
     let Some(first) = strays.first() else { return Vec::new() };

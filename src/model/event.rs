@@ -73,6 +73,14 @@ impl Event {
         })
     }
 
+    /// The words that it states as the fact `key`.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.facts.iter().find(|fact| fact.key == key).and_then(|fact| match &fact.value {
+            FactValue::Text(words) => Some(&**words),
+            FactValue::Number(_) => None,
+        })
+    }
+
     /// The processes that ended by this event, as far as it names them; empty if it does not state an end.
     pub fn processes(&self) -> Vec<Victim> {
         let origin = self.origin.process();

@@ -8,24 +8,24 @@ use crate::scan::{Extent, Scanner};
 
 /// Everything that `input` states, as pairs like those of [`Example::states`](super::Example::states).
 pub fn stated(input: &[u8], grammars: &Grammars) -> Vec<(String, String)> {
-    let mut findings = read_whole("example", input, grammars);
     // Examples are about grammars; the reader's judgements do not count.
-    findings.events.retain(|event| event.basis == Basis::Grammar);
-    statements(&findings)
+    stated_by(Basis::Grammar, read_whole("example", input, grammars))
 }
 
 /// What the reader of general words takes `input` to state, and where it leaves that to the grammars, which know the format, what they state.
 pub fn heard(input: &[u8], grammars: &Grammars) -> Vec<(String, String)> {
-    let mut findings = read_whole("example", input, grammars);
+    let findings = read_whole("example", input, grammars);
     let is_read = findings.events.iter().any(|event| event.basis == Basis::Reader);
-    findings.events.retain(|event| !is_read || event.basis == Basis::Reader);
-    statements(&findings)
+    stated_by(if is_read { Basis::Reader } else { Basis::Grammar }, findings)
 }
 
 /// What the reader of general words alone takes `input` to state.
 pub fn believed(input: &[u8], grammars: &Grammars) -> Vec<(String, String)> {
-    let mut findings = read_whole("example", input, grammars);
-    findings.events.retain(|event| event.basis == Basis::Reader);
+    stated_by(Basis::Reader, read_whole("example", input, grammars))
+}
+
+fn stated_by(basis: Basis, mut findings: Findings) -> Vec<(String, String)> {
+    findings.events.retain(|event| event.basis == basis);
     statements(&findings)
 }
 

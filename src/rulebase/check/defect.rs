@@ -8,7 +8,7 @@ use crate::rulebase::names::suggestion;
 use crate::rulebase::sources::RuleSource;
 
 use super::condition::Conditions;
-use super::{Finding, Notes};
+use super::{Finding, Notes, files_in};
 use crate::rulebase::key_lines::KeyLines;
 
 /// Checks the defects of programs among `sources`, and runs their examples. Returns the number of examples.
@@ -18,11 +18,8 @@ pub(super) fn check(
     conditions: &Conditions,
     findings: &mut Vec<Finding>,
 ) -> Result<usize, Error> {
-    let of_defects = sources.iter().filter(|source| source.file.path.starts_with("defects/"));
     let mut tried = 0;
-    for source in of_defects {
-        // Unreadable files have been reported already.
-        let Ok(file) = toml::from_str::<DefectFile>(&source.file.content) else { continue };
+    for (source, file) in files_in::<DefectFile>("defects", sources) {
         let lines = KeyLines::of(&source.file.content);
         let mut notes = Notes { findings, source, lines: &lines };
         for (index, defect) in file.defect.iter().enumerate() {

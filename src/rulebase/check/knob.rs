@@ -6,7 +6,7 @@ use crate::rulebase::names::suggestion;
 use crate::rulebase::sources::RuleSource;
 
 use super::condition::Conditions;
-use super::{Finding, Notes};
+use super::{Finding, Notes, files_in};
 use crate::rulebase::key_lines::KeyLines;
 
 /// The part of a file of knobs that identifies them.
@@ -31,8 +31,7 @@ pub(super) fn check(
     findings: &mut Vec<Finding>,
 ) -> usize {
     let mut count = 0;
-    for source in sources.iter().filter(|source| source.file.path.starts_with("knobs/")) {
-        let Ok(Names { framework, knob }) = toml::from_str::<Names>(&source.file.content) else { continue };
+    for (source, Names { framework, knob }) in files_in("knobs", sources) {
         let lines = KeyLines::of(&source.file.content);
         let mut notes = Notes { findings, source, lines: &lines };
         has_jobs(&framework, knowledge, &mut notes);

@@ -1,9 +1,8 @@
-use crate::Error;
-use crate::knowledge::{Knowledge, MessageFile};
-use crate::parse::{GRAMMARS, Grammars, stated};
+use crate::knowledge::MessageFile;
+use crate::parse::{Grammars, stated};
 use crate::rulebase::sources::RuleSource;
 
-use super::{Finding, Notes};
+use super::{Finding, Notes, files_in};
 use crate::rulebase::key_lines::KeyLines;
 
 /// What a near miss must not state: that memory ran out, or that a process ended. It may well state another failure.
@@ -11,22 +10,9 @@ const PROOFS: [&str; 5] = ["kind", "swallowed", "retried", "pressure", "exit"];
 
 /// Reads the examples of messages among `sources` and reports those with other results than they state. Returns the
 /// numbers of messages and of examples.
-pub(super) fn check(
-    sources: &[&RuleSource],
-    knowledge: &Knowledge,
-    findings: &mut Vec<Finding>,
-) -> Result<(usize, usize), Error> {
-    let of_messages = sources.iter().filter(|source| source.file.path.starts_with("messages/"));
-    // Unreadable files have been reported already.
-    let files: Vec<_> = of_messages
-        .filter_map(|source| Some((*source, toml::from_str::<MessageFile>(&source.file.content).ok()?)))
-        .collect();
-    if files.is_empty() {
-        return Ok((0, 0));
-    }
-    let grammars = Grammars::new(GRAMMARS, knowledge).map_err(|error| Error::Search(error.to_string()))?;
+pub(super) fn check(sources: &[&RuleSource], grammars: &Grammars, findings: &mut Vec<Finding>) -> (usize, usize) {
     let (mut messages, mut tried) = (0, 0);
-    for (source, file) in &files {
+    for (source, file) in files_in::<MessageFile>("messages", sources) {
         messages += file.message.len();
         tried += file.example.len() + file.near_miss.len();
         let lines = KeyLines::of(&source.file.content);
@@ -36,7 +22,7 @@ pub(super) fn check(
             notes.expected(&["producer"], "no example shows what is read".to_owned(), advice);
         }
         for (index, example) in file.example.iter().enumerate() {
-            let came = stated(example.text.as_bytes(), &grammars);
+            let came = stated(example.text.as_bytes(), grammars);
             for (name, words) in &example.states {
                 if !came.iter().any(|(known, said)| known == name && said == words) {
                     let problem = format!("example “{}” does not state {name} `{words}`", example.version);
@@ -46,7 +32,7 @@ pub(super) fn check(
             }
         }
         for (index, miss) in file.near_miss.iter().enumerate() {
-            let came = stated(miss.text.as_bytes(), &grammars);
+            let came = stated(miss.text.as_bytes(), grammars);
             let proofs: Vec<_> = came.into_iter().filter(|(name, _)| PROOFS.contains(&name.as_str())).collect();
             if !proofs.is_empty() {
                 let problem = format!("the near miss `{}` states something", miss.text);
@@ -55,7 +41,7 @@ pub(super) fn check(
             }
         }
     }
-    Ok((messages, tried))
+    (messages, tried)
 }
 
 /// `stated` for people.

@@ -12,6 +12,8 @@ mod whole;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
+
 use crate::Error;
 use crate::knowledge::{CauseRule, Glossary, Knowledge, KnowledgeError, Origin, RuleFile};
 
@@ -126,14 +128,22 @@ pub fn check(sources: &[RuleSource]) -> Result<Checked, Error> {
     }
     checked.examples += defect::check(&others, &knowledge, &conditions, &mut findings)?;
     checked.knobs = knob::check(&others, &knowledge, &conditions, &mut findings);
-    let (messages, examples) = message::check(&others, &knowledge, &mut findings)?;
+    let grammars = crate::grammars(&knowledge)?;
+    let (messages, examples) = message::check(&others, &grammars, &mut findings);
     (checked.messages, checked.examples) = (messages, checked.examples + examples);
     checked.examples += reading::check(&others, &mut findings);
-    checked.examples += sign::check(&others, &knowledge, &mut findings)?;
+    checked.examples += sign::check(&others, &grammars, &mut findings);
     whole::check(sources, &knowledge, &glossary, &conditions, &mut findings);
     findings.sort_by(|a, b| (a.severity, &a.file, a.line).cmp(&(b.severity, &b.file, b.line)));
     findings.dedup();
     Ok(Checked { findings, ..checked })
+}
+
+/// The files of `folder` among `sources`, without the unreadable ones, which have been reported already.
+fn files_in<'s, T: DeserializeOwned>(folder: &str, sources: &[&'s RuleSource]) -> Vec<(&'s RuleSource, T)> {
+    let of_folder =
+        sources.iter().filter(|source| source.file.path.split_once('/').is_some_and(|(own, _)| own == folder));
+    of_folder.filter_map(|source| Some((*source, toml::from_str(&source.file.content).ok()?))).collect()
 }
 
 /// The shipped rules overlaid with `own`; only the shipped ones if that is inconsistent.

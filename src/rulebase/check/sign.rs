@@ -1,32 +1,20 @@
-use crate::Error;
-use crate::knowledge::{Knowledge, SignExample, SignExamples};
+use crate::knowledge::{SignExample, SignExamples};
 use crate::model::{FigureName, Kind};
-use crate::parse::{GRAMMARS, Grammars, believed, heard};
+use crate::parse::{Grammars, believed, heard};
 use crate::rulebase::sources::RuleSource;
 
 use super::message::shown;
-use super::{Finding, Notes};
+use super::{Finding, Notes, files_in};
 use crate::rulebase::key_lines::KeyLines;
 
 /// How a line is read that says that somebody was killed, and no more.
 const KILLED: &str = "signal 9";
 
 /// Reads the examples of signs among `sources` and reports those with other results than they state. Returns the number of examples.
-pub(super) fn check(
-    sources: &[&RuleSource],
-    knowledge: &Knowledge,
-    findings: &mut Vec<Finding>,
-) -> Result<usize, Error> {
-    let of_signs = sources.iter().filter(|source| source.file.path.starts_with("signs/"));
-    // Unreadable files have been reported already.
-    let files: Vec<_> = of_signs
-        .filter_map(|source| Some((*source, toml::from_str::<SignExamples>(&source.file.content).ok()?)))
-        .collect();
-    if files.is_empty() {
-        return Ok(0);
-    }
-    let grammars = Grammars::new(GRAMMARS, knowledge).map_err(|error| Error::Search(error.to_string()))?;
-    for (source, file) in &files {
+pub(super) fn check(sources: &[&RuleSource], grammars: &Grammars, findings: &mut Vec<Finding>) -> usize {
+    let mut tried = 0;
+    for (source, file) in files_in::<SignExamples>("signs", sources) {
+        tried += file.example.len() + file.near_miss.len();
         let lines = KeyLines::of(&source.file.content);
         let mut notes = Notes { findings, source, lines: &lines };
         if file.near_miss.is_empty() {
@@ -34,21 +22,21 @@ pub(super) fn check(
             notes.expected(&["source"], "no near miss shows what is not meant".to_owned(), advice);
         }
         for (index, example) in file.example.iter().enumerate() {
-            let came = heard(format!("{}\n{}", example.context, example.text).as_bytes(), &grammars);
+            let came = heard(format!("{}\n{}", example.context, example.text).as_bytes(), grammars);
             if let Some(missing) = missing(example, &came) {
                 let problem = format!("the example `{}` does not state {missing}", example.text);
                 notes.error(&["example", &index.to_string()], problem, format!("what came out: {}", shown(&came)));
             }
         }
         for (index, miss) in file.near_miss.iter().enumerate() {
-            let came = believed(miss.text.as_bytes(), &grammars);
+            let came = believed(miss.text.as_bytes(), grammars);
             if came.iter().any(|said| proof(said).is_some()) {
                 let problem = format!("the near miss `{}` says that memory ran out", miss.text);
                 notes.error(&["near_miss", &index.to_string()], problem, format!("what came out: {}", shown(&came)));
             }
         }
     }
-    Ok(files.iter().map(|(_, file)| file.example.len() + file.near_miss.len()).sum())
+    tried
 }
 
 /// The kind of failure that a pair of a name and its words states.
@@ -76,13 +64,14 @@ fn missing(example: &SignExample, came: &[(String, String)]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::knowledge::{Origin, RuleFile};
+    use crate::Error;
+    use crate::knowledge::{Knowledge, Origin, RuleFile};
 
     fn problems(content: &str) -> Result<Vec<(Option<usize>, String)>, Error> {
         let file = RuleFile { path: "signs/other.toml".to_owned(), content: content.to_owned() };
         let source = RuleSource { origin: Origin::Shipped, shown: file.path.clone(), file };
         let mut findings = Vec::new();
-        check(&[&source], &Knowledge::shipped()?, &mut findings)?;
+        check(&[&source], &crate::grammars(&Knowledge::shipped()?)?, &mut findings);
         Ok(findings.into_iter().map(|finding| (finding.line, finding.problem)).collect())
     }
 
