@@ -149,7 +149,9 @@ fn signals_reach_the_command() -> Outcome {
 /// Runs `oomdoc run` on a pseudo-terminal made by Python, on which `typed` is entered once the command has printed a
 /// line.
 fn on_a_terminal(place: &Place, script: &str, typed: &str) -> Result<Output, Box<dyn Error>> {
-    let terminal = "import os, pty, sys\n\
+    // In a shell's background, tests are started with SIGINT ignored, and no command could trap it.
+    let terminal = "import os, pty, signal, sys\n\
+        signal.signal(signal.SIGINT, signal.SIG_DFL)\n\
         def read(fd):\n    data = os.read(fd, 1024)\n    if b'ready' in data: os.write(fd, sys.argv[1].encode())\n    return data\n\
         sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[2:], read, lambda fd: b'')))\n";
     let run = place.run(&["--quiet-success"], &["sh", "-c", script]);
