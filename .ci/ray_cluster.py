@@ -310,6 +310,8 @@ TESTS = [as_one_machine_says, where_oomdoc_is_missing, logs_of_the_session, as_a
 def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="oomdoc-ray-"))
     cluster = Cluster(folder)
+    # In a shell's background this is started with SIGINT ignored, and so would be what it starts and interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # SIGTERM must also end the cluster, so turn it into an exit.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     begin = time.monotonic()
